@@ -1,0 +1,1 @@
+"""The engine: tensors, operators, the tape, and the compiler underneath. Nothing here knows a concrete operator."""

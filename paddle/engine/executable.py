@@ -1,0 +1,291 @@
+"""Executables: an operator with its attributes fixed, compiled, and its gradients.
+
+A `Kernel` is what dispatch knows of an operator. For each set of attributes it has an `Entry`, a function of arrays only
+with its compiled form. For each set of inputs that want a gradient an entry has a `Gradient`, which is a kernel again:
+recorded by dispatch it can be differentiated like any other, to any order.
+"""
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .random import fold
+
+TENSOR = object()  # stands for an array in the key of an entry
+
+
+class Kernel:
+    """An operator as dispatch sees it: the body `fn`, a name, and the metadata that `op.Op` documents. `roles` tells for
+    each parameter whether it is "static", "scalar" or neither."""
+
+    def __init__(self, fn: Callable, name: str, roles: tuple[str, ...], *, random: bool = False, differentiable: bool = True,
+                 gradient: Callable | None = None, save: str = "inputs", view: Callable | None = None,
+                 view_strides: Callable | None = None, amp: str | None = None):
+        self.fn = fn
+        self.name = name
+        self.roles = roles
+        self.random = random
+        self.differentiable = differentiable
+        self.gradient = gradient
+        self.save = save
+        self.view = view
+        self.view_strides = view_strides
+        self.amp = amp
+        self.entries: dict[tuple, Entry] = {}
+
+    def entry(self, *key: Any) -> "Entry":
+        """The entry for a key, made when it is new."""
+        found = self.entries.get(key)
+        if found is None:
+            found = self.entries[key] = Entry(self, key)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+class Frozen(tuple):
+    """A static argument of ints and tuples of ints, made by an operator's own Python side: a key as it stands."""
+
+    __slots__ = ()
+
+
+class Static:
+    """A static argument inside a key, distinguished by type, so that 1, 1.0 and True do not meet."""
+
+    __slots__ = ("value", "kind", "_hash")
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.kind = type(value) if type(value) is not tuple else tuple(map(type, value))
+        self._hash = hash((value, self.kind))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: Any) -> bool:
+        if self.__class__ is not other.__class__ or self.kind != other.kind:
+            return False
+        mine, theirs = self.value, other.value
+        return mine is theirs or (mine == theirs and (self.kind is not float or str(mine) == str(theirs)))  # 0.0, -0.0
+
+
+class Sequence:
+    """A list argument inside a key, with keys for its elements."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: tuple):
+        self.items = items
+
+    def __hash__(self) -> int:
+        return hash(self.items)
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is Sequence and self.items == other.items
+
+
+class Entry:
+    """An operator with its attributes fixed: a function of arrays only, its executable and its gradients."""
+
+    __slots__ = ("op", "key", "run", "gradients", "n_inputs")
+
+    def __init__(self, op: Kernel, key: tuple):
+        self.op = op
+        self.key = key
+        self.gradients: dict[int, Gradient] = {}
+
+        def call(*arrays):
+            return self.call(*arrays)
+        call.__name__ = call.__qualname__ = op.name
+        self.run = jax.jit(call)
+
+    def arguments(self, arrays: Any) -> list:
+        source = iter(arrays)
+        args = [fold(next(source))] if self.op.random else []
+        args.extend(_fill(k, source) for k in self.key)
+        return args
+
+    def attributes(self) -> list:
+        """The arguments that are no arrays, in order."""
+        return [_fill(k, iter(())) for k in self.key if k is not TENSOR and type(k) is not Sequence]
+
+    def call(self, *arrays):
+        out = self.op.fn(*self.arguments(arrays))
+        if type(out) in (tuple, list):
+            return tuple(_strong(o) for o in out)
+        return _strong(out)
+
+    def gradient(self, mask: int, arrays: list, outputs: Any = None) -> "Gradient":
+        if outputs is None:
+            outputs = jax.eval_shape(self.call, *arrays)
+            outputs = outputs if type(outputs) is tuple else (outputs,)
+        found = Gradient(self, mask, arrays, outputs)
+        if all(np.size(a) for a in (*arrays, *outputs)):  # empty arrays may hide what the gradient needs
+            self.gradients[mask] = found
+        return found
+
+
+def _fill(key: Any, source: Any) -> Any:
+    if key is TENSOR:
+        return next(source)
+    if type(key) is Static:
+        return key.value
+    if type(key) is Sequence:
+        return [_fill(k, source) for k in key.items]
+    return key
+
+
+def _strong(array: Any) -> Any:
+    """Without JAX's mark for "was a Python number": results are ordinary arrays."""
+    array = jnp.asarray(array)
+    return jax.lax.convert_element_type(array, array.dtype) if array.weak_type else array
+
+
+class Gradient:
+    """How to differentiate an entry with respect to the inputs in `mask`.
+
+    `needed` lists the positions of the arrays that the gradient reads: inputs first, then outputs. It is found by
+    tracing the gradient once and following what its results depend on.
+    """
+
+    __slots__ = ("entry", "mask", "positions", "needed", "missing", "n_inputs", "n_outputs", "single", "op",
+                 "kernels", "residual_forward", "residual_backward", "differentiable")
+
+    def __init__(self, entry: Entry, mask: int, arrays: list, outputs: tuple):
+        self.entry = entry
+        self.op = entry.op
+        self.mask = mask
+        self.positions = [i for i in range(len(arrays)) if mask >> i & 1]
+        self.n_inputs, self.n_outputs = len(arrays), len(outputs)
+        self.differentiable = tuple(_differentiable(o.dtype) for o in outputs)
+        self.kernels: dict[tuple, Kernel] = {}
+        specs = [_spec(a) for a in (*arrays, *outputs)]
+        self.needed = tuple(range(len(specs)))
+        self.missing: tuple[int, ...] = ()
+        body = self.body((), self.differentiable, mask)
+        cotangents = [s for s, d in zip(specs[self.n_inputs:], self.differentiable) if d]
+        jaxpr = jax.make_jaxpr(body)(*specs, *cotangents).jaxpr
+        used = _used(jaxpr)
+        self.needed = tuple(i for i in range(len(specs)) if jaxpr.invars[i] in used)
+        self.missing = tuple(i for i in range(self.n_inputs) if i not in self.needed)
+        self.residual_forward = self.residual_backward = None
+        if self.op.save == "residuals":
+            self.residual_forward = jax.jit(self._forward)
+            self.residual_backward = jax.jit(_pull_back)
+
+    def body(self, meta: tuple, present: tuple, mask: int) -> Callable:
+        """The gradient as a function of the needed arrays and of the cotangents that are present."""
+        entry, n, positions = self.entry, self.n_inputs, [i for i in range(self.n_inputs) if mask >> i & 1]
+        needed = self.needed
+
+        def gradient(*flat):
+            arrays = dict(zip(needed, flat))
+            inputs = [arrays.get(i) for i in range(n)]
+            for i, (shape, dtype) in zip(self.missing, meta):
+                inputs[i] = jnp.zeros(shape, dtype)
+            given = iter(flat[len(needed):])
+            cotangents = [next(given) if p else None for p in present]
+            if entry.op.gradient is not None:
+                outputs = tuple(arrays.get(n + i) for i in range(self.n_outputs))
+                attributes = entry.attributes()
+                found = entry.op.gradient(inputs, outputs, cotangents, *attributes)
+                found = found if isinstance(found, (tuple, list)) else (found,)
+                return tuple(_fit(found[i], inputs[i]) for i in positions)
+
+            def forward(*chosen):
+                full = list(inputs)
+                for i, value in zip(positions, chosen):
+                    full[i] = value
+                out = entry.call(*full)
+                return _differentiable_part(out)
+            outs, vjp = jax.vjp(forward, *(inputs[i] for i in positions))
+            return _apply_vjp(vjp, outs, self._align(cotangents))
+        gradient.__name__ = gradient.__qualname__ = entry.op.name + "_grad"
+        return gradient
+
+    def _align(self, cotangents: Any) -> list:
+        return [c for c, d in zip(cotangents, self.differentiable) if d]
+
+    def kernel(self, meta: tuple, present: tuple, mask: int) -> Kernel:
+        """The gradient as an operator without attributes, so with one entry."""
+        key = (meta, present, mask)
+        found = self.kernels.get(key)
+        if found is None:
+            body = self.body(meta, present, mask)
+            n = len(self.needed) + sum(present)
+            found = self.kernels[key] = Kernel(body, self.op.name + "_grad", ("",) * n)
+            found.entry(*(TENSOR,) * n)
+        return found
+
+    # -- operators that keep the residuals of the forward run --
+    def _forward(self, *arrays):
+        """(result, (the closure of jax.vjp, zeros like the differentiable outputs as shapes)) of the entry."""
+        def forward(*chosen):
+            full = list(arrays)
+            for i, value in zip(self.positions, chosen):
+                full[i] = value
+            out = self.entry.call(*full)
+            return _differentiable_part(out), out
+        _, vjp, out = jax.vjp(forward, *(arrays[i] for i in self.positions), has_aux=True)
+        return out, vjp
+
+    def run(self, meta: tuple, present: tuple, mask: int, arrays: list) -> tuple:
+        """The gradients of the inputs in `mask`, from the needed arrays and the cotangents that are present."""
+        kernel = self.kernels.get((meta, present, mask)) or self.kernel(meta, present, mask)
+        return next(iter(kernel.entries.values())).run(*arrays)
+
+    def run_residual(self, residual: tuple, cotangents: list) -> tuple:
+        vjp, specs = residual
+        full = [jnp.zeros(*spec) if c is None else c for c, spec in zip(cotangents, specs)]
+        return self.residual_backward(vjp, *self._align(full))  # type: ignore[misc]
+
+
+def _pull_back(vjp: Callable, *cotangents):
+    return _apply_vjp(vjp, cotangents, list(cotangents))
+
+
+def _fit(gradient: Any, like: Any) -> Any:
+    if gradient is None:
+        return jnp.zeros(like.shape, like.dtype)
+    return gradient if gradient.dtype == like.dtype else gradient.astype(like.dtype)
+
+
+def _differentiable(dtype: Any) -> bool:
+    return dtype.kind in "fcV" if dtype.kind != "V" else jnp.issubdtype(dtype, jnp.floating)
+
+
+def _differentiable_part(out: Any) -> tuple:
+    outs = out if type(out) is tuple else (out,)
+    return tuple(o for o in outs if _differentiable(o.dtype))
+
+
+def _apply_vjp(vjp: Callable, outs: Any, cotangents: list) -> tuple:
+    """Pull cotangents back, in the official convention for complex numbers: the gradient is dL/d(re) + i dL/d(im),
+    the conjugate of JAX's."""
+    full = []
+    for out, c in zip(outs, cotangents):
+        if c is None:
+            c = jnp.zeros(out.shape, out.dtype)
+        elif c.dtype != out.dtype:
+            c = c.astype(out.dtype)
+        full.append(jnp.conj(c) if jnp.iscomplexobj(c) else c)
+    return tuple(jnp.conj(g) if jnp.iscomplexobj(g) else g for g in vjp(tuple(full)))
+
+
+def _spec(array: Any) -> Any:
+    if isinstance(array, (bool, int, float, complex)):
+        return array
+    return jax.ShapeDtypeStruct(array.shape, array.dtype, weak_type=bool(getattr(array, "weak_type", False)))
+
+
+def _used(jaxpr: Any) -> set:
+    """The variables that the results of a jaxpr depend on."""
+    used = {v for v in jaxpr.outvars if not hasattr(v, "val")}
+    for equation in reversed(jaxpr.eqns):
+        if any(v in used for v in equation.outvars) or equation.effects:
+            used.update(v for v in equation.invars if not hasattr(v, "val"))
+    return used

@@ -1,0 +1,266 @@
+"""Operators: ``@op`` turns a function on arrays into the public function on tensors; ``dispatch`` runs every call.
+
+An operator is one function. Its body is the kernel, its signature the public API, its name the official operator name.
+Shapes, gradients and sharding follow from the body through JAX. ``@api`` gives the same public face (other keyword
+names, Tensor method, in-place twin, clean tracebacks) to a plain function that only composes operators.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from typing import Any, Callable
+
+from . import errors, flags
+from .dispatch import dispatch
+from .executable import Kernel
+from .tensor import Tensor
+
+# Parameters that are never tensors in the operator's body; a Tensor given there is read out (`axis=paddle.to_tensor(1)`).
+STATIC = frozenset("""axis axes dim shape perm dtype keepdim k num_classes repeat_times num_or_sections sections
+    start_axis stop_axis axis1 axis2 offset diagonal shifts padding stride dilation groups kernel_size output_size
+    data_format num_rows num_columns n chunks""".split())
+
+# Other keyword names that every function accepts for its parameters.
+ALIASES = {"input": "x", "other": "y", "dim": "axis", "dims": "axis", "keepdims": "keepdim", "size": "shape", "eps": "epsilon",
+           "tensors": "x", "lambd": "threshold", "dim1": "axis1", "dim2": "axis2", "return_indices": "return_mask",
+           "start_dim": "start_axis", "end_dim": "stop_axis", "values": "value", "repeats": "repeat_times"}
+
+registry: dict[str, "Op"] = {}
+_MISSING = object()
+
+
+class Signature:
+    """Binds the arguments of a public call to the parameters, in order: names, defaults, other names, `name`, `out`."""
+
+    def __init__(self, function: Callable, name: str, skip: int = 0, aliases: dict[str, str] | None = None):
+        code = function.__code__
+        defaults = function.__defaults__ or ()
+        self.name = name
+        self.params = code.co_varnames[skip:code.co_argcount]
+        self.varargs = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else None
+        self.n = len(self.params)
+        self.required = self.n - len(defaults)
+        self.defaults = (_MISSING,) * self.required + defaults
+        self.index = {p: i for i, p in enumerate(self.params)}
+        self.own_keywords = code.co_varnames[code.co_argcount:code.co_argcount + code.co_kwonlyargcount]
+        for alias, target in {**ALIASES, **(aliases or {})}.items():
+            if target in self.index:
+                self.index.setdefault(alias, self.index[target])
+
+    def bind(self, args: tuple, kwargs: dict) -> tuple[tuple, Any]:
+        """(arguments in the order of the parameters, the value of `out`)."""
+        n = self.n
+        given = len(args)
+        if given > n:
+            if given == n + 1 and "name" not in self.index and (args[n] is None or isinstance(args[n], str)):
+                args, given = args[:n], n  # the official trailing parameter `name`
+            else:
+                raise errors.TypeError_(f"{self.name}: takes at most {n} arguments ({', '.join(self.params)}), got {given}")
+        bound = list(args) + list(self.defaults[given:])
+        out = None
+        for key, value in kwargs.items():
+            position = self.index.get(key)
+            if position is None:
+                if key == "name":
+                    continue
+                if key == "out":
+                    out = value
+                    continue
+                raise errors.TypeError_(f"{self.name}: there is no argument {key!r}; it takes {', '.join(self.params)}")
+            if position < given:
+                raise errors.TypeError_(f"{self.name}: argument {self.params[position]!r} is given twice")
+            bound[position] = value
+        for position in range(given, self.required):
+            if bound[position] is _MISSING:
+                raise errors.TypeError_(f"{self.name}: argument {self.params[position]!r} is missing")
+        return tuple(bound), out
+
+    def public(self, function: Callable, skip: int = 0) -> inspect.Signature:
+        """The signature that help() and inspect show: the parameters and the official `name`."""
+        found = inspect.signature(function)
+        params = list(found.parameters.values())[skip:]
+        if "name" not in found.parameters and not any(p.kind == p.VAR_KEYWORD for p in params):
+            at = next((i for i, p in enumerate(params) if p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)), len(params))
+            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            if at < len(params) and params[at].kind == inspect.Parameter.VAR_POSITIONAL:
+                at, kind = at + 1, inspect.Parameter.KEYWORD_ONLY
+            params.insert(at, inspect.Parameter("name", kind, default=None))
+        return found.replace(parameters=params)
+
+
+class Op(Kernel):
+    """An operator: its body, its signature, and what dispatch has to know about it.
+
+    Args:
+        fn: the body, a function of arrays and attributes.
+        name: the operator's name.
+        scalars: parameters whose Python numbers are inputs of the executable, so that a change does not recompile.
+        static: further parameters that are never tensors (see STATIC).
+        tensors: parameters that may be tensors although STATIC lists their names.
+        random: the body's first parameter is a random key, which the generator provides.
+        differentiable: False for operators without a gradient.
+        gradient: a function (inputs, outputs, cotangents, *attributes) -> gradients of the inputs, where the one that
+            `jax.vjp` of the body gives is not wanted. `inputs` are the arrays of the call in order.
+        save: "inputs" (the gradient is computed from inputs and outputs that it needs) or "residuals" (what `jax.vjp`
+            of the forward run returns is kept; for expensive operators).
+        view: for operators whose result shares memory with the first input: (base, value, *attributes) -> the base
+            with the value written into it.
+        view_strides: the official strides of such a result.
+        amp: "white", "black" or None, how automatic mixed precision treats it.
+    """
+
+    def __init__(self, fn: Callable, name: str | None = None, *, scalars: str = "", static: str = "", tensors: str = "",
+                 random: bool = False, aliases: dict[str, str] | None = None, **metadata: Any):
+        name = name or fn.__name__
+        self.signature = Signature(fn, name, int(random), aliases)
+        wanted = set(scalars.split())
+        fixed = (STATIC | set(static.split())) - set(tensors.split())
+        roles = tuple("scalar" if p in wanted else "static" if p in fixed else "" for p in self.signature.params)
+        super().__init__(fn, name, roles, random=random, **metadata)
+        self.public: Callable = _public(self)
+
+
+def _public(op: Op) -> Callable:
+    signature = op.signature
+    n, required, defaults = signature.n, signature.required, signature.defaults
+
+    def public(*args, **kwargs):
+        try:
+            given = len(args)
+            if kwargs or given > n or given < required:
+                args, out = signature.bind(args, kwargs)
+                if out is not None:
+                    return _write_out(op.name, dispatch(op, args), out)
+            elif given < n:
+                args += defaults[given:]
+            return dispatch(op, args)
+        except Exception as e:
+            try:
+                _explain(e, op, args)
+            except Exception as explained:
+                errors.trim(explained)
+                raise
+    return public
+
+
+def _explain(error: Exception, op: Op, args: tuple) -> None:
+    """Raise the error again; those of JAX about shapes and types in our words, naming operator and arguments."""
+    text = str(error)
+    if text.startswith("(") or not isinstance(error, (TypeError, ValueError, IndexError)) or flags.debug_level() > 2:
+        raise error
+    given = ", ".join(f"{p}={errors.describe(a)}" for p, a in zip(op.signature.params, args))
+    kind = IndexError if isinstance(error, IndexError) else ValueError
+    raise kind(f"(InvalidArgument) {op.name}: {text.splitlines()[0] if text else type(error).__name__}; got {given}")
+
+
+def _write_out(name: str, result: Any, out: Any) -> Any:
+    """The official `out=` argument: the result goes into the given tensors, which are returned."""
+    if isinstance(out, Tensor):
+        if not isinstance(result, Tensor):
+            raise errors.TypeError_(f"{name}: out must be a tuple of {len(result)} Tensors")
+        return out._rebind(result if result.dtype is out.dtype else result.astype(out.dtype))
+    if not isinstance(out, (tuple, list)) or len(out) != len(result):
+        raise errors.TypeError_(f"{name}: out must be a Tensor or a tuple of Tensors as long as the result")
+    return type(out)(_write_out(name, r, o) for r, o in zip(result, out))
+
+
+def _finish(public: Callable, fn: Callable, name: str, signature: Signature, skip: int, method: Any, inplace: Any,
+            export: bool) -> Callable:
+    """Names, documentation, export, Tensor method and in-place twin of a public function."""
+    public.__name__ = name
+    public.__qualname__ = name
+    public.__doc__ = fn.__doc__
+    public.__module__ = fn.__module__
+    public.__wrapped__ = fn  # type: ignore[attr-defined]
+    public.__signature__ = signature.public(fn, skip)  # type: ignore[attr-defined]
+    module = sys.modules[fn.__module__].__dict__
+    if export:
+        module.setdefault("__all__", []).append(name)
+    if method is None:
+        method = bool(signature.params) and signature.params[0] == "x"
+    if method:
+        for each in ([name] if method is True else method.split()):
+            setattr(Tensor, each, public)
+    if inplace:
+        twin = _twin(public, name, inplace == "reshapes")
+        module[name + "_"] = twin
+        if export:
+            module["__all__"].append(name + "_")
+        setattr(Tensor, name + "_", twin)
+    return public
+
+
+def _twin(public: Callable, name: str, reshapes: bool) -> Callable:
+    def twin(x, *args, **kwargs):
+        try:
+            return x._inplace(public, *args, reshapes=reshapes, **kwargs)
+        except Exception as e:
+            errors.trim(e)
+            raise
+    twin.__name__ = twin.__qualname__ = name + "_"
+    twin.__module__ = public.__module__
+    twin.__doc__ = f"In-place form of `{name}`: the result replaces the value of `x`, which is returned."
+    twin.__signature__ = public.__signature__  # type: ignore[attr-defined]
+    return twin
+
+
+def op(fn: Callable | None = None, *, name: str | None = None, method: Any = None, inplace: Any = False,
+       export: bool = True, **metadata: Any) -> Any:
+    """Make an operator of a function on arrays; returns the public function on tensors.
+
+    Args:
+        fn: the body. Where an array may come, it gets a JAX array; everything else arrives as given (lists as tuples
+            where they hold no tensors).
+        name: the operator's name in programs, default the function's.
+        method: whether (True, False) or under which names ("add __add__") it becomes a method of Tensor; by default it
+            does when its first parameter is called `x`.
+        inplace: True makes the in-place twin `name_` as well; "reshapes" when that may change the shape.
+        export: put the name into the `__all__` of the module.
+        metadata: see `Op`.
+
+    Example:
+        >>> @op(scalars="y")
+        ... def add(x, y):
+        ...     x, y = promote("add", x, y)
+        ...     return x + y
+    """
+    if fn is None:
+        return functools.partial(op, name=name, method=method, inplace=inplace, export=export, **metadata)
+    made = Op(fn, name, **metadata)
+    registry[made.name] = made
+    public = _finish(made.public, fn, fn.__name__, made.signature, int(made.random), method, inplace, export)
+    public.op = made  # type: ignore[attr-defined]
+    return public
+
+
+def api(fn: Callable | None = None, *, method: Any = None, inplace: Any = False, export: bool = True,
+        aliases: dict[str, str] | None = None) -> Any:
+    """The public face of an operator for a plain function that composes operators (see `op` for the arguments)."""
+    if fn is None:
+        return functools.partial(api, method=method, inplace=inplace, export=export, aliases=aliases)
+    signature = Signature(fn, fn.__name__, 0, aliases)
+    names, index = signature.own_keywords, signature.index
+    variadic = signature.varargs is not None or bool(fn.__code__.co_flags & inspect.CO_VARKEYWORDS)
+    takes_out = "out" in index or "out" in names
+    takes_name = "name" in index or "name" in names
+
+    def public(*args, **kwargs):
+        try:
+            if kwargs and not variadic:
+                out = None if takes_out else kwargs.pop("out", None)
+                if not takes_name:
+                    kwargs.pop("name", None)
+                for key in [k for k in kwargs if k not in names and k not in signature.params]:
+                    position = index.get(key)
+                    if position is None:
+                        raise errors.TypeError_(f"{fn.__name__}: there is no argument {key!r}; it takes "
+                                                f"{', '.join(signature.params + names)}")
+                    kwargs[signature.params[position]] = kwargs.pop(key)
+                if out is not None:
+                    return _write_out(fn.__name__, fn(*args, **kwargs), out)
+            return fn(*args, **kwargs)
+        except Exception as e:
+            errors.trim(e)
+            raise
+    return _finish(public, fn, fn.__name__, signature, 0, method, inplace, export)

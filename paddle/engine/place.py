@@ -1,0 +1,210 @@
+"""Places: where a tensor lives, by the official names, mapped to JAX devices."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+
+from . import errors
+
+_BACKENDS = {"cpu": "cpu", "gpu": "gpu", "tpu": "tpu"}
+_KNOWN = ("cpu", "gpu", "tpu", "xpu", "npu", "mlu", "ipu", "dcu", "gcu", "intel_hpu")
+
+
+class Place:
+    """A device, such as ``paddle.CPUPlace()`` or ``paddle.CUDAPlace(0)``. Equal when kind and number are equal."""
+
+    kind = "cpu"
+
+    def __init__(self, device_id: int = 0):
+        self.device_id = int(device_id)
+
+    def get_device_id(self) -> int:
+        return self.device_id
+
+    def get_device_type(self) -> str:
+        return self.kind
+
+    def is_cpu_place(self) -> bool:
+        return self.kind == "cpu"
+
+    def is_gpu_place(self) -> bool:
+        return self.kind == "gpu"
+
+    def is_cuda_pinned_place(self) -> bool:
+        return False
+
+    def is_xpu_place(self) -> bool:
+        return self.kind == "xpu"
+
+    def is_custom_place(self) -> bool:
+        return self.kind not in ("cpu", "gpu", "xpu")
+
+    def _equals(self, other: "Place") -> bool:
+        return self == other
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Place) and (self.kind, self.device_id) == (other.kind, other.device_id)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.device_id))
+
+    def __repr__(self) -> str:
+        return "Place(cpu)" if self.kind == "cpu" else f"Place({self.kind}:{self.device_id})"
+
+    @property
+    def name(self) -> str:
+        return "cpu" if self.kind == "cpu" else f"{self.kind}:{self.device_id}"
+
+    def device(self) -> jax.Device:
+        """The JAX device behind this place; RuntimeError (naming it) where this machine has none."""
+        return find_device(self.kind, self.device_id)
+
+
+class CPUPlace(Place):
+    """The host CPU."""
+
+    def __init__(self):
+        super().__init__(0)
+
+
+class CUDAPlace(Place):
+    """A GPU by number."""
+
+    kind = "gpu"
+
+
+class CUDAPinnedPlace(CPUPlace):
+    """Page-locked host memory; here ordinary host memory."""
+
+    def is_cuda_pinned_place(self) -> bool:
+        return True
+
+
+class TPUPlace(Place):
+    """A TPU core by number."""
+
+    kind = "tpu"
+
+
+class XPUPlace(Place):
+    """A Kunlun XPU by number; no engine for it is known, so using it is an error."""
+
+    kind = "xpu"
+
+
+class IPUPlace(Place):
+    """A Graphcore IPU; no engine for it is known, so using it is an error."""
+
+    kind = "ipu"
+
+
+class CustomPlace(Place):
+    """A device of a plug-in backend by type and number."""
+
+    def __init__(self, device_type: str, device_id: int = 0):
+        super().__init__(device_id)
+        self.kind = device_type
+
+
+_CLASSES = {"cpu": lambda n: CPUPlace(), "gpu": CUDAPlace, "tpu": TPUPlace, "xpu": XPUPlace}
+
+
+def make_place(kind: str, number: int = 0) -> Place:
+    return _CLASSES[kind](number) if kind in _CLASSES else CustomPlace(kind, number)
+
+
+def backend_devices(kind: str) -> list[jax.Device]:
+    """The JAX devices of a kind in this process, an empty list where there are none."""
+    if kind not in _BACKENDS:
+        return []
+    try:
+        return jax.local_devices(backend=_BACKENDS[kind])
+    except RuntimeError:
+        return []
+
+
+def find_device(kind: str, number: int) -> jax.Device:
+    devices = backend_devices(kind)
+    if not devices:
+        have = ", ".join(k for k in _BACKENDS if backend_devices(k))
+        raise errors.Unavailable(f"device {kind}:{number}: this machine has no {kind} that the engine can reach "
+                                 f"(present: {have})")
+    if not 0 <= number < len(devices):
+        raise errors.Unavailable(f"device {kind}:{number}: there are {len(devices)} {kind} devices, numbered from 0")
+    return devices[number]
+
+
+def parse_place(device: Any, argument: str = "device") -> Place:
+    """A Place from "cpu", "gpu", "gpu:1", "cuda:1", a Place or a JAX device. ValueError for another word."""
+    if isinstance(device, Place):
+        return device
+    if isinstance(device, jax.Device):
+        return place_of(device)
+    match = re.fullmatch(r"([a-z_]+?)(?::(\d+))?", device.strip().lower()) if isinstance(device, str) else None
+    kind = match.group(1) if match else ""
+    kind = {"cuda": "gpu", "dcu": "gpu"}.get(kind, kind)
+    if kind == "gpu_pinned":
+        return CUDAPinnedPlace()
+    if kind not in _KNOWN:
+        raise errors.ValueError_(f"{argument} must be a name like 'cpu', 'gpu', 'gpu:0', 'tpu:0' or a Place; got {device!r}")
+    return make_place(kind, int(match.group(2) or 0))
+
+
+_places: dict[jax.Device, Place] = {}
+
+
+def place_of(device: jax.Device) -> Place:
+    """The Place of a JAX device (the same object each time)."""
+    place = _places.get(device)
+    if place is None:
+        kind = {"cuda": "gpu", "rocm": "gpu"}.get(device.platform, device.platform)
+        number = next((i for i, d in enumerate(backend_devices(kind)) if d == device), device.id)
+        place = _places[device] = make_place(kind, number)
+    return place
+
+
+_current: Place | None = None
+
+
+def set_device(device: Any) -> Place:
+    """Choose the device where new tensors are made and operators without tensor inputs run.
+
+    Args:
+        device: "cpu", "gpu", "gpu:N", "tpu:N", or a Place.
+
+    Returns:
+        The Place.
+
+    Raises:
+        ValueError: not the name of a device.
+        RuntimeError: this machine has no such device (the message names it).
+
+    Example:
+        >>> paddle.set_device("cpu")
+        Place(cpu)
+    """
+    global _current
+    place = parse_place(device)
+    jax.config.update("jax_default_device", place.device())
+    _current = place
+    return place
+
+
+def current_place() -> Place:
+    """The Place where new tensors are made."""
+    global _current
+    if _current is None:
+        _current = place_of(jax.local_devices()[0])
+    return _current
+
+
+def get_device() -> str:
+    """The name of the current device: "cpu", "gpu:0", "tpu:0".
+
+    Example:
+        >>> paddle.get_device() in ("cpu", "gpu:0", "tpu:0")
+        True
+    """
+    return current_place().name

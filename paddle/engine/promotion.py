@@ -1,0 +1,89 @@
+"""Type promotion, the official rules, for use inside operator bodies (it costs nothing once an operator is compiled).
+
+- Tensors of different types promote only among floating types and with complex types; anything else is a TypeError.
+- A 0-D tensor beside one with dimensions gives way to it within its category (integer, floating, complex), and raises
+  the category otherwise: int64[2] with float64[] is float64, float32[2] with float64[] is float32.
+- A Python number gives way too; a Python float makes an integer tensor float32, a complex one complex64.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from . import errors
+
+_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+_f32, _c64 = np.dtype("float32"), np.dtype("complex64")
+
+
+def _rank(dtype: Any) -> int:
+    return 2 if jnp.issubdtype(dtype, jnp.floating) else _RANK[dtype.kind]
+
+
+def result_type(name: str, x: Any, y: Any) -> np.dtype:
+    """The common type of two arrays or Python numbers; TypeError naming the operator where there is none."""
+    a, b = np.dtype(x.dtype), np.dtype(y.dtype)
+    if a == b and x.weak_type == y.weak_type:
+        return a
+    ra, rb = _rank(a), _rank(b)
+    if x.weak_type != y.weak_type:  # a Python number beside a tensor
+        strong, rs, rw = (b, rb, ra) if x.weak_type else (a, ra, rb)
+        if rw <= rs:
+            return strong
+        if rw == 1:
+            return np.dtype("int64")
+        if rw == 2:
+            return _f32
+        return np.dtype("complex128") if strong == np.float64 else _c64
+    if a == b:
+        return a
+    if x.ndim and not y.ndim or y.ndim and not x.ndim or np.bool_ in (a, b) and not x.ndim and not y.ndim:
+        big, small, r_big, r_small = (a, b, ra, rb) if x.ndim or b == np.bool_ else (b, a, rb, ra)
+        if r_small < 2 and r_big >= r_small or r_small == r_big:
+            return big
+        if r_big < 2:
+            return small
+        return np.dtype(jnp.promote_types(big, small))
+    if ra == 3 or rb == 3 or ra == rb == 2:
+        if ra == rb == 2 and {a.name, b.name} == {"float16", "bfloat16"}:
+            return _f32
+        if ra < 2 or rb < 2:
+            return a if ra == 3 else b
+        return np.dtype(jnp.promote_types(a, b))
+    raise errors.TypeError_(f"{name}: tensors of types {a.name} and {b.name} do not promote; only floating types promote "
+                            "among each other and with complex types. Cast one of them with astype")
+
+
+def promote(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands in their common type."""
+    x, y = _array(x), _array(y)
+    if x.dtype == y.dtype and not x.weak_type and not y.weak_type:
+        return x, y
+    dtype = result_type(name, x, y)
+    return x.astype(dtype), y.astype(dtype)
+
+
+def promote_float(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Like `promote`, for operators whose result is never an integer: integers become float32."""
+    x, y = promote(name, x, y)
+    if _rank(x.dtype) < 2:
+        return x.astype(_f32), y.astype(_f32)
+    return x, y
+
+
+def as_float(x: Any) -> Any:
+    """The operand of a unary floating operator: integers become float32."""
+    x = _array(x)
+    return x if _rank(x.dtype) >= 2 else x.astype(_f32)
+
+
+def same_type(name: str, x: Any, y: Any) -> None:
+    """For operators that never promote: TypeError unless the types are equal."""
+    if x.dtype != y.dtype:
+        raise errors.TypeError_(f"{name}: the tensors must have one type, got {x.dtype.name} and {y.dtype.name}")
+
+
+def _array(x: Any) -> Any:
+    return x if hasattr(x, "weak_type") else jnp.asarray(x)

@@ -1,0 +1,230 @@
+"""The tape: nodes that remember how a tensor was computed."""
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any, Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+
+from . import errors
+from .tensor import Tensor, _make
+
+_sequence = itertools.count()
+
+# Provenance of small tensors made with stop_gradient=True by to_tensor (see `is_source`): how large, how long a chain.
+TRACE_SIZE = 4096
+TRACE_DEPTH = 64
+
+
+class Node:
+    """A point of the tape. `edges` holds, for each differentiable input, (node, output index, live); an edge that is
+    not live only serves `paddle.grad` with respect to a tensor that was made with stop_gradient=True."""
+
+    __slots__ = ("edges", "seq", "hooks", "freed", "traced", "depth", "__weakref__")
+    is_leaf = False
+    is_source = False
+    n_outputs = 1
+    name = "node"
+
+    def __init__(self, edges: tuple = ()):
+        self.edges = edges
+        self.seq = next(_sequence)
+        self.hooks: dict[int, list] | None = None
+        self.freed = False
+        self.traced = False
+        self.depth = 0
+
+    def run(self, cotangents: list, record: Callable | None, live_only: bool) -> Sequence[Any]:
+        """The gradients of the inputs, one for each edge (None where there is none).
+
+        `record` is None when arrays come and go, or `dispatch` when Tensors do and the computation is to be recorded.
+        """
+        raise NotImplementedError
+
+    def free(self) -> None:
+        self.freed = True
+
+    def add_hook(self, index: int, hook: Callable) -> "HookHandle":
+        if self.hooks is None:
+            self.hooks = {}
+        handle = HookHandle(self.hooks.setdefault(index, []), hook)
+        return handle
+
+    def retain(self, index: int, tensor: Tensor) -> None:
+        reference = weakref.ref(tensor)
+
+        def keep(gradient: Tensor) -> None:
+            alive = reference()
+            if alive is not None:
+                alive._grad = gradient.detach()
+        self.add_hook(index, keep)
+
+    def __repr__(self) -> str:
+        return f"<{self.name} node>"
+
+
+class HookHandle:
+    """Returned by `register_hook`; `remove()` takes the hook out."""
+
+    def __init__(self, hooks: list, hook: Callable):
+        self._hooks, self._entry = hooks, [hook]
+        hooks.append(self._entry)
+
+    def remove(self) -> bool:
+        found = any(entry is self._entry for entry in self._hooks)
+        self._hooks[:] = [entry for entry in self._hooks if entry is not self._entry]
+        return found
+
+
+class AccumulateGrad(Node):
+    """The end of the tape: adds what arrives to the `.grad` of a leaf."""
+
+    __slots__ = ("tensor",)
+    is_leaf = True
+    name = "accumulate_grad"
+
+    def __init__(self, tensor: Tensor):
+        super().__init__()
+        self.tensor = weakref.ref(tensor)
+
+    def accumulate(self, gradient: Any, add: Callable) -> None:
+        tensor = self.tensor()
+        if tensor is None:
+            return
+        old = tensor._grad
+        if isinstance(gradient, Tensor):  # create_graph
+            tensor._grad = gradient if old is None else add(old, gradient)
+        elif old is None:
+            tensor._grad = _make(gradient)
+        elif old._storage.value is None and old._storage.pending is not None:  # zeroed by clear_grad
+            old._storage.write(gradient)
+        else:
+            old._storage.write(add(old._value, gradient))
+
+
+class Source(Node):
+    """Marks a small tensor that to_tensor made with stop_gradient=True. What is computed from it is remembered (within
+    TRACE_SIZE and TRACE_DEPTH), so that paddle.grad can differentiate with respect to it when asked by name."""
+
+    __slots__ = ()
+    is_leaf = True
+    is_source = True
+    name = "source"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.traced = True
+
+
+class OpNode(Node):
+    """A recorded operator call.
+
+    `saved` holds (array, slot, version) for each array that the gradient needs; the version tells whether the tensor
+    was overwritten since. `residual` is the closure of `jax.vjp` for operators that keep it.
+    """
+
+    __slots__ = ("gradient", "saved", "meta", "n_outputs", "residual", "mask", "has_dead")
+
+    def __init__(self, gradient: Any, edges: tuple, saved: list, meta: tuple, n_outputs: int, residual: Any, mask: int,
+                 has_dead: bool):
+        self.edges = edges
+        self.seq = next(_sequence)
+        self.hooks = None
+        self.freed = self.traced = False
+        self.depth = 0
+        self.gradient = gradient
+        self.saved = saved
+        self.meta = meta
+        self.n_outputs = n_outputs
+        self.residual = residual
+        self.mask = mask
+        self.has_dead = has_dead
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.gradient.op.name
+
+    def free(self) -> None:
+        self.saved = self.residual = None
+        self.freed = True
+
+    def _arrays(self) -> list:
+        out = []
+        for array, storage, version in self.saved:
+            if storage is not None and storage.version != version:
+                raise errors.RuntimeError_(
+                    f"{self.name}: a tensor that its gradient needs was changed in place after it was used (version "
+                    f"{storage.version}, expected {version}); change a copy instead")
+            if array.__class__ is Packed:
+                array = array.unpack()
+            out.append(array)
+        return out
+
+    def run(self, cotangents: list, record: Callable | None, live_only: bool) -> Sequence[Any]:
+        if self.saved is None:
+            raise errors.RuntimeError_(f"{self.name}: backward through the same graph a second time; what it saved was "
+                                       "released. Pass retain_graph=True to the first backward or grad")
+        wanted = self._live_mask() if live_only and self.has_dead else self.mask
+        present = tuple([c is not None for c in cotangents])
+        arrays = self._arrays()
+        given = [c for c in cotangents if c is not None]
+        if record is not None:
+            kernel = self.gradient.kernel(self.meta, present, wanted)
+            out = record(kernel, tuple(self._tensors(arrays) + given))
+        elif self.residual is not None and wanted == self.mask:
+            out = self.gradient.run_residual(self.residual, cotangents)
+        else:
+            out = self.gradient.run(self.meta, present, wanted, arrays + given)
+        if wanted == self.mask:
+            return out
+        results, result = [], iter(out)
+        for bit in _bits(self.mask):
+            results.append(next(result) if wanted & bit else None)
+        return results
+
+    def _live_mask(self) -> int:
+        mask = 0
+        for bit, edge in zip(_bits(self.mask), self.edges):
+            if edge[2]:
+                mask |= bit
+        return mask
+
+    def _tensors(self, arrays: list) -> list:
+        """The saved arrays as tensors that are connected to the graph."""
+        edges = dict(zip(_bits(self.mask), self.edges))
+        out = []
+        for array, position in zip(arrays, self.gradient.needed):
+            if position >= self.gradient.n_inputs:
+                out.append(_make(array, self, position - self.gradient.n_inputs, False))
+                continue
+            edge = edges.get(1 << position)
+            if edge is not None:
+                out.append(_make(array, edge[0], edge[1], not edge[2]))
+            else:
+                out.append(_make(array) if isinstance(array, jax.Array) else array)
+        return out
+
+
+class Packed:
+    """A saved array that went through the hooks of `saved_tensors_hooks`."""
+
+    __slots__ = ("hook", "value")
+
+    def __init__(self, hooks: tuple, array: Any):
+        self.hook = hooks[1]
+        self.value = hooks[0](_make(array))
+
+    def unpack(self) -> Any:
+        out = self.hook(self.value)
+        return out._value if isinstance(out, Tensor) else jnp.asarray(out)
+
+
+def _bits(mask: int) -> list[int]:
+    out = []
+    while mask:
+        low = mask & -mask
+        out.append(low)
+        mask ^= low
+    return out

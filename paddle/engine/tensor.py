@@ -1,0 +1,689 @@
+"""The Tensor: a slot with an array, and its place on the tape. Operators add the methods (see `op`)."""
+from __future__ import annotations
+
+import itertools
+from typing import Any, Callable, Iterator
+
+import jax
+import numpy as np
+
+from . import dtype as dtypes
+from . import errors, place as places
+from .dtype import DType, to_dtype
+from .modes import modes
+from .storage import Storage, View
+
+_names = itertools.count()
+
+
+class Size(list):
+    """The shape of a tensor: a list of ints that can also tell its number of elements."""
+
+    def numel(self) -> int:
+        n = 1
+        for d in self:
+            n *= d
+        return n
+
+
+class _CallableInt(int):
+    """The number of elements, an int; called with an axis it is the length of that axis (both official spellings)."""
+
+    _shape: tuple[int, ...] = ()
+
+    def __call__(self, axis: int | None = None) -> Any:
+        return Size(self._shape) if axis is None else self._shape[axis]
+
+    def __reduce__(self):
+        return int, (int(self),)
+
+
+class Tensor:
+    """A multi-dimensional array on a device, with a gradient.
+
+    Made by ``paddle.to_tensor`` and the factories, not by this class; ``paddle.Tensor(data)`` works as well.
+
+    Example:
+        >>> x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        >>> (x * x).sum().backward()
+        >>> x.grad.tolist()
+        [2.0, 4.0]
+    """
+
+    # _storage: the slot; _node, _index: the tape node that made this tensor and which of its outputs it is (a leaf
+    # that wants a gradient has an AccumulateGrad node); _stop: the flag stop_gradient.
+    __slots__ = ("_storage", "_node", "_index", "_stop", "__dict__", "__weakref__")
+
+    # What few tensors have lives in the instance dictionary, these are the defaults.
+    _grad: "Tensor | None" = None
+    _name: str | None = None
+    persistable = False
+    is_distributed = False
+    __array_priority__ = 100
+
+    def __init__(self, data: Any = (), dtype: Any = None, place: Any = None, stop_gradient: bool = True, name: str | None = None):
+        made = Tensor._to_tensor(data, dtype, place)  # set by ops.creation
+        self._storage, self._node, self._index = made._storage, None, 0
+        self._stop = True
+        if not stop_gradient:
+            self.stop_gradient = False
+        if name is not None:
+            self._name = name
+
+    _to_tensor: Callable[..., "Tensor"]
+
+    # ---- the array ----
+    @property
+    def _value(self) -> jax.Array:
+        value = self._storage.value
+        return value if value is not None else self._storage.read(self)
+
+    def _rebind(self, out: "Tensor") -> "Tensor":
+        """Take over the value (and, with the tape on, the history) of `out`: the end of every in-place operation."""
+        storage = self._storage
+        value = out._value
+        if isinstance(storage, View):
+            base = storage.base
+            written = storage.op.view(base._snapshot(), out, *storage.args)
+            storage.cached = value
+            base._rebind(written)
+            storage.seen = storage.version
+        else:
+            storage.write(value)
+        if modes.grad:
+            self._node, self._index = out._node, out._index
+            self._stop = self._stop and out._stop
+        return self
+
+    def _snapshot(self) -> "Tensor":
+        """The same value and history in a slot of its own, which later in-place operations on self do not touch."""
+        return _make(self._value, self._node, self._index, self._stop)
+
+    def _inplace(self, function: Callable, *args: Any, reshapes: bool = False, **kwargs: Any) -> "Tensor":
+        """self = function(self, ...), in place. Shape (unless `reshapes`) and dtype stay."""
+        name = getattr(function, "__name__", "an in-place operation") + "_"
+        self._check_writable(name)
+        out = function(self._snapshot(), *args, **kwargs)
+        if not reshapes and out._value.shape != self._value.shape:
+            raise errors.ValueError_(f"{name}: the result has shape {list(out.shape)}, which does not fit in place into "
+                                     f"{list(self.shape)}")
+        if out.dtype is not self.dtype and not reshapes:
+            out = out.astype(self.dtype)
+        return self._rebind(out)
+
+    def _check_writable(self, name: str) -> None:
+        if modes.grad and not self._stop and self.is_leaf and self.dtype.is_differentiable:
+            raise errors.ValueError_(f"{name}: a leaf tensor that wants a gradient (stop_gradient=False) cannot be changed "
+                                     "in place; use paddle.no_grad() or change a copy")
+        storage = self._storage
+        if isinstance(storage, View):
+            storage.base._check_writable(name)
+
+    @property
+    def inplace_version(self) -> int:
+        """How often the memory of this tensor was written in place."""
+        return self._storage.version
+
+    # ---- what it is ----
+    @property
+    def shape(self) -> Size:
+        """The shape, a list of ints."""
+        return Size(self._value.shape)
+
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        self._inplace(Tensor.reshape, value, reshapes=True)
+
+    @property
+    def dtype(self) -> DType:
+        """The data type, such as paddle.float32."""
+        return dtypes._by_numpy[self._value.dtype]
+
+    @property
+    def ndim(self) -> int:
+        return self._value.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements. Also callable: ``x.size()`` is the shape, ``x.size(axis)`` a length."""
+        value = self._value
+        size = _CallableInt(value.size)
+        size._shape = value.shape
+        return size
+
+    @property
+    def place(self) -> places.Place:
+        """The device the tensor lies on."""
+        value = self._value
+        if isinstance(value, jax.core.Tracer):
+            return places.current_place()
+        return places.place_of(next(iter(value.devices())))
+
+    @property
+    def device(self) -> str:
+        return self.place.name
+
+    @property
+    def name(self) -> str:
+        if self._name is None:
+            self._name = f"generated_tensor_{next(_names)}"
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self._name = value
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._value.size * self.dtype.itemsize
+
+    def dim(self) -> int:
+        return self._value.ndim
+
+    def ndimension(self) -> int:
+        return self._value.ndim
+
+    @property
+    def strides(self) -> list[int]:
+        """Strides in elements, as in the official memory layout (a transposed view has transposed strides)."""
+        return official_strides(self)
+
+    def get_strides(self) -> list[int]:
+        return official_strides(self)
+
+    def stride(self, dim: int | None = None) -> Any:
+        strides = official_strides(self)
+        return strides if dim is None else strides[dim]
+
+    def is_contiguous(self) -> bool:
+        return official_strides(self) == _row_major(self._value.shape)
+
+    def contiguous(self) -> "Tensor":
+        return self
+
+    def is_dense(self) -> bool:
+        return True
+
+    def is_sparse(self) -> bool:
+        return False
+
+    def is_sparse_coo(self) -> bool:
+        return False
+
+    def is_sparse_csr(self) -> bool:
+        return False
+
+    def is_selected_rows(self) -> bool:
+        return False
+
+    def is_dist(self) -> bool:
+        return False
+
+    def is_initialized(self) -> bool:
+        return True
+
+    _is_initialized = is_initialized
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.place.is_gpu_place()
+
+    @property
+    def layout(self) -> str:
+        return "NCHW"
+
+    @property
+    def type(self) -> str:
+        return "VarType.DENSE_TENSOR"
+
+    # ---- the tape ----
+    @property
+    def stop_gradient(self) -> bool:
+        """True when no gradient flows to or through this tensor."""
+        return self._stop
+
+    @stop_gradient.setter
+    def stop_gradient(self, value: bool) -> None:
+        self._stop = bool(value)
+        if not self._stop and (self._node is None or self._node.is_source) and self.dtype.is_differentiable:
+            from .tape import AccumulateGrad
+            self._node, self._index = AccumulateGrad(self), 0
+
+    @property
+    def requires_grad(self) -> bool:
+        return not self._stop
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.stop_gradient = not value
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+        self.stop_gradient = not requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """True when no recorded operation made this tensor."""
+        return self._stop or self._node is None or self._node.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:
+        """The tape node that made this tensor, None for leaves."""
+        return None if self.is_leaf else self._node
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The gradient that backward() accumulated here, or None."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise errors.TypeError_(f"grad: a gradient is a Tensor or None, got {type(value).__name__}")
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def gradient(self) -> np.ndarray | None:
+        """The gradient as a NumPy array, or None."""
+        return None if self._grad is None else self._grad.numpy()
+
+    def clear_gradient(self, set_to_zero: bool = True) -> None:
+        """Zero the gradient in place, or drop it with ``set_to_zero=False``."""
+        grad = self._grad
+        if grad is None:
+            return
+        if not set_to_zero:
+            self._grad = None
+            return
+        if not isinstance(grad, Tensor) or type(grad._storage) is not Storage:
+            self._grad = _make(jax.numpy.zeros_like(grad._value))
+            return
+        storage = grad._storage
+        if storage.value is not None:
+            shape, dtype = storage.value.shape, storage.value.dtype
+            storage.postpone(lambda: jax.numpy.zeros(shape, dtype))
+        grad._node, grad._stop = None, True
+
+    clear_grad = clear_gradient
+
+    def zero_grad(self) -> None:
+        self.clear_gradient()
+
+    def backward(self, grad_tensor: "Tensor | None" = None, retain_graph: bool = False, *, dump_backward_graph_path: Any = None) -> None:
+        """Compute the gradients of this tensor with respect to the leaves it came from, and add them to their `.grad`.
+
+        Args:
+            grad_tensor: the gradient of self, same shape; ones when None.
+            retain_graph: keep what the tape saved, so that backward can run again.
+
+        Raises:
+            ValueError: `grad_tensor` has another shape.
+            RuntimeError: the graph was released by an earlier backward, or a saved tensor was overwritten.
+
+        Example:
+            >>> x = paddle.to_tensor(3.0, stop_gradient=False)
+            >>> (x ** 2).backward()
+            >>> float(x.grad)
+            6.0
+        """
+        from . import autograd
+        try:
+            autograd.backward([self], [grad_tensor], retain_graph)
+        except Exception as e:
+            errors.trim(e)
+            raise
+
+    def register_hook(self, hook: Callable[["Tensor"], "Tensor | None"]) -> Any:
+        """Call `hook(gradient)` when the gradient of this tensor is complete; what it returns (if not None) replaces it.
+
+        Returns:
+            A handle with `remove()`.
+
+        Raises:
+            RuntimeError: no gradient flows to this tensor.
+        """
+        if self._stop or self._node is None:
+            raise errors.RuntimeError_("register_hook: no gradient flows to this tensor (stop_gradient is True)")
+        self._value  # a stale view joins the graph first
+        return self._node.add_hook(self._index, hook)
+
+    def retain_grads(self) -> None:
+        """Keep the gradient of this intermediate tensor in `.grad`."""
+        if not self._stop and not self.is_leaf:
+            self._value
+            self._node.retain(self._index, self)
+
+    def detach(self) -> "Tensor":
+        """A tensor over the same memory, without history. In-place changes of either are seen by both."""
+        storage = self._storage
+        if isinstance(storage, View):
+            storage = View(self._value, storage.base.detach(), storage.op, storage.args)
+        out = Tensor.__new__(Tensor)
+        out._storage, out._node, out._index, out._stop = storage, None, 0, True
+        return out
+
+    def detach_(self) -> "Tensor":
+        self._node, self._index, self._stop = None, 0, True
+        return self
+
+    @property
+    def data(self) -> "Tensor":
+        return self.detach()
+
+    @data.setter
+    def data(self, other: "Tensor") -> None:
+        self._storage.write(other._value)
+
+    def value(self) -> "Tensor":
+        return self
+
+    def get_tensor(self) -> "Tensor":
+        return self
+
+    # ---- to Python and NumPy ----
+    def numpy(self) -> np.ndarray:
+        """A NumPy copy: later in-place changes of the tensor are not seen in it."""
+        return np.array(self._concrete("numpy"), copy=True)
+
+    def _concrete(self, what: str) -> np.ndarray:
+        value = self._value
+        if isinstance(value, jax.core.Tracer):
+            raise errors.RuntimeError_(f"{what}: the tensor has no value here, the function is being compiled")
+        return np.asarray(value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def item(self, *args: int) -> Any:
+        """One element as a Python number: the only one, or that at a flat position or at an index.
+
+        Raises ValueError when the tensor has several elements and none is chosen, IndexError when out of range.
+        """
+        array = self._concrete("item")
+        if not args and array.size != 1:
+            raise errors.ValueError_(f"item: only a tensor of one element converts without an index, this has shape {list(array.shape)}")
+        try:
+            return array.item(*args)
+        except IndexError as e:
+            raise errors.IndexError_(f"item: {e}") from None
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        return self._concrete("tolist").tolist()
+
+    def _number(self, kind: type) -> Any:
+        array = self._concrete(kind.__name__ + "()")
+        if array.size != 1:
+            raise AssertionError(f"{kind.__name__}(): only a tensor of one element converts to a Python number, "
+                                 f"this has shape {list(array.shape)}")
+        return kind(array.reshape(()).item())
+
+    def __float__(self) -> float:
+        return self._number(float)
+
+    def __int__(self) -> int:
+        return self._number(int)
+
+    __long__ = __int__
+
+    def __bool__(self) -> bool:
+        return self._number(bool)
+
+    def __complex__(self) -> complex:
+        return self._number(complex)
+
+    def __index__(self) -> int:
+        if not self.dtype.is_integer and self.dtype is not dtypes.bool:
+            raise TypeError(f"(InvalidType) only integer tensors can be used as an index, this is {self.dtype.name}")
+        return self._number(int)
+
+    def __len__(self) -> int:
+        shape = self._value.shape
+        if not shape:
+            raise AssertionError("len(): a 0-D tensor has no length")
+        return shape[0]
+
+    def __iter__(self) -> Iterator["Tensor"]:
+        if not self._value.shape:
+            raise TypeError("(InvalidType) iter(): a 0-D tensor cannot be iterated over")
+        return (self[i] for i in range(self._value.shape[0]))
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((self == element).any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item() if spec and self._value.size == 1 else str(self), spec)
+
+    def __repr__(self) -> str:
+        from .printing import tensor_text
+        return tensor_text(self)
+
+    __str__ = __repr__
+
+    # ---- copies ----
+    def __deepcopy__(self, memo: dict) -> "Tensor":
+        if not self.is_leaf:
+            raise RuntimeError("(PreconditionNotMet) deepcopy: only leaf tensors can be copied deeply; clone() keeps the history")
+        out = type(self).__new__(type(self))
+        memo[id(self)] = out
+        out._adopt(_make(jax.numpy.array(self._value, copy=True)))
+        from copy import deepcopy
+        for key, entry in self.__dict__.items():
+            out.__dict__[key] = entry if key == "_name" else deepcopy(entry, memo)
+        if self._name is not None:
+            out._name = f"{self._name}_deepcopy_{next(_names)}"
+        out.stop_gradient = self._stop
+        return out
+
+    def __copy__(self) -> "Tensor":
+        out = type(self).__new__(type(self))
+        out._adopt(self)
+        out.__dict__.update(self.__dict__)
+        return out
+
+    def _adopt(self, other: "Tensor") -> None:
+        self._storage, self._node, self._index, self._stop = other._storage, other._node, other._index, other._stop
+
+    def __reduce__(self):
+        state = {k: v for k, v in self.__dict__.items() if k != "_grad"}
+        return _unpickle, (type(self), self.numpy(), self._stop, state)
+
+    def set_value(self, value: Any) -> None:
+        """Overwrite the value with an array or tensor of the same shape; the dtype stays.
+
+        Raises ValueError when the shapes differ.
+        """
+        new = value._value if isinstance(value, Tensor) else np.asarray(value)
+        if tuple(new.shape) != tuple(self._value.shape):
+            raise errors.ValueError_(f"set_value: the tensor has shape {list(self.shape)}, the value {list(new.shape)}")
+        self._write_array(new)
+
+    def _write_array(self, new: Any) -> None:
+        """Overwrite the value with an array (any dtype), outside the tape, on the device where the tensor lies."""
+        old = self._value
+        if isinstance(new, np.ndarray):
+            new = jax.device_put(np.array(new, dtype=old.dtype, copy=True), _device_of(old))
+        elif new.dtype != old.dtype:
+            new = new.astype(old.dtype)
+        mode, modes.grad = modes.grad, False
+        try:
+            self._rebind(_make(new))
+        finally:
+            modes.grad = mode
+
+    def copy_(self, other: Any, blocking: bool = True) -> "Tensor":
+        """Overwrite with the values of another tensor of the same shape."""
+        self.set_value(other)
+        return self
+
+    def _share_buffer_to(self, other: "Tensor") -> None:
+        other._storage = self._storage
+
+    def _is_shared_buffer_with(self, other: "Tensor") -> bool:
+        return other._storage is self._storage
+
+    def _clear_data(self) -> None:
+        self._storage.write(jax.numpy.zeros((0,), self._value.dtype))
+
+    def _use_gpudnn(self, use: bool) -> "Tensor":
+        return self
+
+    # ---- devices ----
+    def _on(self, place: places.Place) -> "Tensor":
+        """Self when it already lies there, otherwise a copy (through the tape)."""
+        return self if self.place == place else Tensor._copy_to(self, place)
+
+    _copy_to: Callable[..., "Tensor"]
+
+    def cpu(self) -> "Tensor":
+        return self._on(places.CPUPlace())
+
+    def cuda(self, device_id: int | None = None, blocking: bool = True) -> "Tensor":
+        return self._on(places.CUDAPlace(device_id or 0))
+
+    def pin_memory(self, blocking: bool = True) -> "Tensor":
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> "Tensor":
+        """Convert and/or move: ``x.to("float64")``, ``x.to("gpu:0")``, ``x.to(other)``, ``x.to(device, dtype)``.
+
+        Raises ValueError for a word that is neither a device nor a data type.
+        """
+        device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+        kwargs.pop("blocking", None)
+        other = kwargs.pop("other", None)
+        if kwargs:
+            raise errors.TypeError_(f"to: unknown argument {next(iter(kwargs))!r}")
+        for arg in args:
+            if isinstance(arg, Tensor):
+                other = arg
+            elif isinstance(arg, bool) or arg is None:
+                continue
+            elif isinstance(arg, places.Place) or isinstance(arg, str) and arg.split(":")[0] in places._KNOWN + ("cuda",):
+                device = arg
+            else:
+                try:
+                    dtype = to_dtype(arg)
+                except TypeError:
+                    raise errors.ValueError_(f"to: {arg!r} is neither a device nor a data type") from None
+        out = self
+        if other is not None:
+            device, dtype = device or other.place, dtype or other.dtype
+        if dtype is not None:
+            out = out.astype(dtype)
+        if device is not None:
+            out = out._on(places.parse_place(device))
+        return out
+
+    def __dlpack__(self, *, stream: Any = None, **kwargs: Any) -> Any:
+        """Hand the memory to another library (it is shared, never written in place by us)."""
+        return self._value.__dlpack__(stream=stream, **kwargs)
+
+    def __dlpack_device__(self) -> tuple:
+        return self._value.__dlpack_device__()
+
+    def __jax_array__(self) -> jax.Array:
+        return self._value
+
+
+class Parameter(Tensor):
+    """A tensor that a Layer trains. `trainable=False` means stop_gradient=True.
+
+    Attributes: `optimize_attr` (with "learning_rate", a factor), `regularizer`, `need_clip`, `is_distributed`.
+    """
+
+    persistable = True
+
+    def __init__(self, value: Any, dtype: Any = None, trainable: bool = True, name: str | None = None, **attributes: Any):
+        super().__init__(value, dtype)
+        self._name = name
+        self._setup(trainable, **attributes)
+
+    def _setup(self, trainable: bool = True, learning_rate: float = 1.0, regularizer: Any = None, need_clip: bool = True,
+               is_distributed: bool = False) -> None:
+        self.optimize_attr = {"learning_rate": learning_rate}
+        self.regularizer = regularizer
+        self.need_clip = need_clip
+        self.is_distributed = is_distributed
+        self.stop_gradient = not trainable
+
+    @property
+    def trainable(self) -> bool:
+        return not self._stop
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise errors.ValueError_(f"trainable must be a bool, got {type(value).__name__}")
+        self.stop_gradient = not value
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    __str__ = __repr__
+
+
+def as_parameter(tensor: Tensor, name: str | None = None, trainable: bool = True, **attributes: Any) -> Parameter:
+    """A Parameter over the memory of a tensor without history."""
+    out = Parameter.__new__(Parameter)
+    out._storage, out._node, out._index, out._stop = tensor._storage, None, 0, True
+    out._name = name
+    out._setup(trainable, **attributes)
+    return out
+
+
+def _make(value: Any, node: Any = None, index: int = 0, stop: bool = True) -> Tensor:
+    """A tensor around an array: the only constructor that operators use."""
+    out = Tensor.__new__(Tensor)
+    out._storage = Storage(value)
+    out._node = node
+    out._index = index
+    out._stop = stop
+    return out
+
+
+def _device_of(array: Any) -> Any:
+    return None if isinstance(array, jax.core.Tracer) else next(iter(array.devices()))
+
+
+def _unpickle(kind: type, array: np.ndarray, stop: bool, state: dict) -> Tensor:
+    out = kind.__new__(kind)
+    out._adopt(_make(jax.device_put(array)))
+    out.__dict__.update(state)
+    out.stop_gradient = stop
+    return out
+
+
+def _row_major(shape: tuple[int, ...]) -> list[int]:
+    strides, step = [], 1
+    for d in reversed(shape):
+        strides.append(step)
+        step *= d
+    return strides[::-1]
+
+
+def official_strides(tensor: Tensor) -> list[int]:
+    """Strides that the official package would report: those of the view, derived from the operator that made it."""
+    storage = tensor._storage
+    if isinstance(storage, View) and storage.op.view_strides is not None:
+        found = storage.op.view_strides(official_strides(storage.base), tensor, storage.base, *storage.args)
+        if found is not None:
+            return list(found)
+    return _row_major(tensor._value.shape)
+
+

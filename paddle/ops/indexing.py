@@ -1,0 +1,345 @@
+"""Reading and writing by index: ``x[...]`` and ``x[...] = value`` in all their forms.
+
+Ints and the starts of slices are inputs of the compiled operator, so a loop over ``x[i]`` compiles once. Basic indices
+(ints, slices, None, ...) give a view; tensors, arrays, lists and masks gather. As officially, an int between advanced
+indices counts as basic: ``x[0, :, idx]`` keeps the sliced axis in front.
+"""
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import errors
+from ..engine.executable import Frozen
+from ..engine.op import op
+from ..engine.tensor import Tensor, _make
+
+
+def _is_mask(item: Any) -> bool:
+    dtype = getattr(item, "dtype", None)
+    return dtype is not None and getattr(dtype, "name", None) == "bool"
+
+
+def _as_index(item: Any) -> Any:
+    """Lists to arrays, 0-D integer tensors and NumPy integers to ints; other things as they are."""
+    if isinstance(item, (list, tuple)):
+        array = np.array([i.item() if isinstance(i, Tensor) and i._value.ndim == 0 else i.numpy() if isinstance(i, Tensor) else i for i in item])
+        return array.astype(np.int64) if array.size == 0 else array
+    if isinstance(item, np.generic):
+        return item.item() if item.dtype.kind in "iu" else np.asarray(item)
+    if isinstance(item, Tensor) and item._value.ndim == 0 and item.dtype.is_integer and not isinstance(item._value, jax.core.Tracer):
+        return item.item()
+    return item
+
+
+def _normalise(x: Tensor, index: Any) -> list:
+    """The index as a list with exactly one entry (int, slice, array) for each axis, and Nones."""
+    if index.__class__ is int:
+        return [index] + [slice(None)] * (x._value.ndim - 1) if x._value.ndim else _too_many(1, 0)
+    items = list(index) if isinstance(index, tuple) else [index]
+    items = [_as_index(i) for i in items]
+    used = 0
+    for item in items:
+        if item is None or item is Ellipsis or isinstance(item, builtins.bool):
+            continue
+        used += item.ndim if _is_mask(item) else 1
+        if not isinstance(item, (int, slice, Tensor, np.ndarray)):
+            raise IndexError(f"(OutOfRange) index: an index is made of ints, slices, None, ..., integer or boolean tensors and lists; "
+                             f"got {errors.describe(item)}")
+    ndim = x._value.ndim
+    if used > ndim:
+        _too_many(used, ndim)
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise errors.IndexError_("index: only one ellipsis (...) is allowed")
+    fill = [slice(None)] * (ndim - used)
+    at = dots[0] if dots else len(items)
+    return items[:at] + fill + items[at + len(dots):]
+
+
+def _too_many(used: int, ndim: int) -> list:
+    raise errors.IndexError_(f"index: {used} axes are indexed, the tensor has {ndim}")
+
+
+def _bound(value: Any) -> Any:
+    return value.__index__() if value is not None else None
+
+
+def _plan(shape: tuple[int, ...], items: list) -> tuple[np.ndarray, Frozen]:
+    """Resolve the basic entries of an index (array entries count as full slices) into data and structure.
+
+    Returns the starts, one int an axis, and (lengths, steps, drop, new): length and step of the slice along each axis,
+    the axes that an int removed, the positions in the result where None put an axis.
+    """
+    starts, lengths, steps, drop, new = [], [], [], [], []
+    axis = 0
+    for item in items:
+        if item is None:
+            new.append(axis - len(drop) + len(new))
+            continue
+        n = shape[axis]
+        if isinstance(item, int):
+            if not -n <= item < n:
+                raise errors.IndexError_(f"index: {item} is out of range for axis {axis} of length {n}")
+            starts.append(item + n if item < 0 else item)
+            lengths.append(1)
+            steps.append(1)
+            drop.append(axis)
+        elif isinstance(item, slice):
+            try:
+                start, stop, step = slice(_bound(item.start), _bound(item.stop), _bound(item.step)).indices(n)
+            except ValueError:
+                raise errors.ValueError_("index: the step of a slice cannot be zero") from None
+            length = len(range(start, stop, step))
+            starts.append(start if step > 0 else start + (length - 1) * step if length else 0)
+            lengths.append(length)
+            steps.append(step)
+        else:
+            starts.append(0)
+            lengths.append(n)
+            steps.append(1)
+        axis += 1
+    return np.array(starts, np.int64), Frozen((tuple(lengths), tuple(steps), tuple(drop), tuple(new)))
+
+
+def _window(x, starts, lengths, steps):
+    """The sliced region of x, and its size before the steps are taken."""
+    spans = [(n - 1) * abs(s) + 1 if n else 0 for n, s in zip(lengths, steps)]
+    if any(n != d for n, d in zip(spans, x.shape)):
+        x = jax.lax.dynamic_slice(x, [starts[i] for i in range(x.ndim)], spans)
+    return x, spans
+
+
+def _stride(window, steps):
+    if all(s == 1 for s in steps):
+        return window
+    return window[tuple(slice(None, None, s) for s in steps)]
+
+
+def _write_slice(base, value, starts, form):
+    return slice_set(base, value, starts, form)
+
+
+def _slice_strides(strides, out, base, starts, form):
+    _, steps, drop, new = form
+    kept = [s * abs(k) if k > 0 else -s * abs(k) for i, (s, k) in enumerate(zip(strides, steps)) if i not in drop]
+    for position in new:
+        kept.insert(position, 0 if position >= len(kept) else kept[position] * out.shape[position])
+    return kept
+
+
+@op(method=False, export=False, view=_write_slice, view_strides=_slice_strides)
+def slice_get(x, starts, form):
+    """The region of a basic index (see `_plan`)."""
+    lengths, steps, drop, new = form
+    window, _ = _window(x, starts, lengths, steps)
+    out = _stride(window, steps)
+    shape = [n for i, n in enumerate(out.shape) if i not in drop]
+    for position in new:
+        shape.insert(position, 1)
+    return out.reshape(shape)
+
+
+@op(method=False, export=False, scalars="value")
+def slice_set(x, value, starts, form):
+    """x with the region of a basic index replaced by `value`, which broadcasts to it."""
+    lengths, steps, drop, new = form
+    value = _cast_value(value, x.dtype)
+    shape = [n for i, n in enumerate(lengths) if i not in drop]
+    for position in new:
+        shape.insert(position, 1)
+    value = _broadcast(value, shape).reshape(lengths)
+    if 0 in lengths:
+        return x
+    window, spans = _window(x, starts, lengths, steps)
+    if any(s != 1 for s in steps):
+        value = window.at[tuple(slice(None, None, s) for s in steps)].set(value)
+    if tuple(spans) == x.shape:
+        return value
+    return jax.lax.dynamic_update_slice(x, value, [starts[i] for i in range(x.ndim)])
+
+
+def _cast_value(value, dtype):
+    if jnp.iscomplexobj(value) and not jnp.issubdtype(dtype, jnp.complexfloating):
+        value = value.real
+    return jnp.asarray(value).astype(dtype)
+
+
+def _broadcast(value, shape):
+    """Broadcast a value to an indexed region; leading axes of length 1 may be dropped, as in NumPy."""
+    while value.ndim > len(shape) and value.shape[0] == 1:
+        value = value[0]
+    try:
+        return jnp.broadcast_to(value, shape)
+    except ValueError:
+        raise errors.ValueError_(f"setitem: a value of shape {list(value.shape)} does not fit into a region of shape "
+                                 f"{list(shape)}") from None
+
+
+# ---- advanced indices ----
+
+@op(method=False, export=False, static="axes front")
+def gather_nd_axes(x, indices, axes, front):
+    """Index the axes `axes` of x with integer arrays that broadcast together; the result's axes of them stand in front
+    (`front`) or where the first of them stood."""
+    return x[_full_index(x.ndim, indices, axes)] if not front else _to_front(x, axes)[tuple(indices)]
+
+
+@op(method=False, export=False, static="axes front", scalars="value")
+def scatter_nd_axes(x, value, indices, axes, front):
+    """x with the elements that `gather_nd_axes` would read replaced by `value`."""
+    value = _cast_value(value, x.dtype)
+    index = _full_index(x.ndim, indices, axes)
+    shape = jax.eval_shape(lambda a, *i: gather_nd_axes.__wrapped__(a, list(i), axes, front), x, *indices).shape
+    value = _broadcast(value, shape)
+    if front:
+        y = _to_front(x, axes).at[tuple(indices)].set(value)
+        return jnp.moveaxis(y, range(len(axes)), axes)
+    return x.at[index].set(value)
+
+
+def _to_front(x, axes):
+    return jnp.moveaxis(x, axes, range(len(axes)))
+
+
+def _full_index(ndim, indices, axes):
+    index: list = [slice(None)] * ndim
+    for axis, i in zip(axes, indices):
+        index[axis] = i
+    return tuple(index)
+
+
+def _advanced(x: Tensor, items: list) -> tuple[list, list]:
+    """Split a normalised index into its basic part (arrays replaced by full slices, bools by None) and the arrays, as
+    (axis in the result of the basic part, integer tensor)."""
+    basic: list = []
+    arrays: list = []
+    shape = x._value.shape
+    axis = 0  # of x
+    position = 0  # in the result of the basic part
+    for item in items:
+        if item is None:
+            basic.append(None)
+            position += 1
+        elif isinstance(item, builtins.bool) or _is_mask(item) and item.ndim == 0:
+            basic.append(None)
+            arrays.append((position, _put(np.zeros(1 if bool(item) else 0, np.int64)), 1))
+            position += 1
+        elif isinstance(item, int):
+            basic.append(item)
+            axis += 1
+        elif isinstance(item, slice):
+            basic.append(item)
+            axis += 1
+            position += 1
+        elif _is_mask(item):
+            mask = np.asarray(item._value if isinstance(item, Tensor) else item) if not _traced(item) else None
+            if mask is None:
+                raise errors.RuntimeError_("index: a boolean mask gives a shape that depends on data, which a compiled "
+                                           "function cannot have; use paddle.where, or masked_fill")
+            if mask.shape != shape[axis:axis + mask.ndim]:
+                raise errors.IndexError_(f"index: a mask of shape {list(mask.shape)} does not fit axes of shape "
+                                         f"{list(shape[axis:axis + mask.ndim])}")
+            for where in mask.nonzero():
+                basic.append(slice(None))
+                arrays.append((position, _put(where), shape[axis]))
+                axis += 1
+                position += 1
+        else:
+            index = item if isinstance(item, Tensor) else _put(np.asarray(item))
+            if not index.dtype.is_integer:
+                raise errors.IndexError_(f"index: index tensors are integer or bool, got {index.dtype.name}")
+            _check_range(index, shape[axis], axis)
+            basic.append(slice(None))
+            arrays.append((position, index, shape[axis]))
+            axis += 1
+            position += 1
+    return basic, arrays
+
+
+def _put(array: np.ndarray) -> Tensor:
+    return _make(jnp.asarray(array.astype(np.int64) if array.size == 0 else array))
+
+
+def _traced(item: Any) -> bool:
+    return isinstance(item, Tensor) and isinstance(item._value, jax.core.Tracer)
+
+
+def _check_range(index: Tensor, n: int, axis: int) -> None:
+    """IndexError for an index that XLA would silently clamp; only where looking is cheap, that is on the CPU."""
+    value = index._value
+    if value.size == 0 or isinstance(value, jax.core.Tracer) or not index.place.is_cpu_place():
+        return
+    array = np.asarray(value)
+    low, high = array.min(), array.max()
+    if low < -n or high >= n:
+        raise errors.IndexError_(f"index: {low if low < -n else high} is out of range for axis {axis} of length {n}")
+
+
+def _is_basic(items: list) -> bool:
+    return all(i is None or isinstance(i, (int, slice)) and not isinstance(i, builtins.bool) for i in items)
+
+
+def _arrange(arrays: list) -> tuple[list, tuple, bool]:
+    axes = tuple(a for a, _, _ in arrays)
+    front = any(b - a != 1 for a, b in zip(axes, axes[1:]))
+    shapes = [tuple(i._value.shape) for _, i, _ in arrays]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise errors.IndexError_(f"index: index tensors of shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast") from None
+    return [i for _, i, _ in arrays], axes, front
+
+
+def getitem(x: Tensor, index: Any) -> Tensor:
+    """``x[index]``."""
+    try:
+        items = _normalise(x, index)
+        if _is_basic(items):
+            return slice_get(x, *_plan(x._value.shape, items))
+        basic, arrays = _advanced(x, items)
+        p = _plan(x._value.shape, basic)
+        region = x if all(i == slice(None) for i in basic if i is not None) and None not in basic else slice_get(
+            x, *p)
+        return gather_nd_axes(region, *_arrange(arrays))
+    except Exception as e:
+        errors.trim(e)
+        raise
+
+
+def setitem(x: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``, in place, through the tape."""
+    try:
+        _setitem(x, index, value)
+    except Exception as e:
+        errors.trim(e)
+        raise
+
+
+def _setitem(x: Tensor, index: Any, value: Any) -> None:
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = _make(jnp.asarray(np.array(value)))
+    elif not isinstance(value, (Tensor, int, float, builtins.bool, complex)):
+        raise errors.TypeError_(f"setitem: the value is a Tensor, an array or a number, got {errors.describe(value)}")
+    x._check_writable("setitem")
+    items = _normalise(x, index)
+    old = x._snapshot()
+    if _is_basic(items):
+        x._rebind(slice_set(old, value, *_plan(x._value.shape, items)))
+        return
+    basic, arrays = _advanced(x, items)
+    p = _plan(x._value.shape, basic)
+    if all(i == slice(None) for i in basic if i is not None) and None not in basic:
+        x._rebind(scatter_nd_axes(old, value, *_arrange(arrays)))
+        return
+    region = slice_get(old, *p)
+    written = scatter_nd_axes(region, value, *_arrange(arrays))
+    x._rebind(slice_set(old, written, *p))
+
+
+Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
+Tensor.__setitem__ = setitem  # type: ignore[attr-defined]
