@@ -1,6 +1,15 @@
 """paddle-xla: the PaddlePaddle programming model on the XLA compiler."""
 from .engine import compile as _compile  # noqa: F401  (sets the compiler up before anything else)
-from .engine.dtype import *  # noqa: F401,F403
-from .engine.tensor import Tensor
+from .engine.autograd import grad
+from .engine.dtype import (DType as dtype, bfloat16, bool, complex64, complex128, finfo, float8_e4m3fn, float8_e5m2, float16,
+                           float32, float64, get_default_dtype, iinfo, int8, int16, int32, int64, set_default_dtype, uint8,
+                           uint16, uint32, uint64)
+from .engine.flags import get_flags, set_flags
+from .engine.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, CustomPlace, IPUPlace, TPUPlace, XPUPlace, get_device, set_device
+from .engine.printing import set_printoptions
+from .engine.random import get_rng_state, seed, set_rng_state
+from .engine.tensor import Parameter, Size, Tensor
+from . import ops
 from .ops.creation import *
+from .ops.manipulation import *
 from .ops.math import *
