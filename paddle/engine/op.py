@@ -77,7 +77,7 @@ class Signature:
         return tuple(bound), out
 
     def public(self, function: Callable, skip: int = 0) -> inspect.Signature:
-        """The signature that help() and inspect show: the parameters and the official `name`."""
+        """The signature that help() and inspect show: the parameters and the official `name` and `out`."""
         found = inspect.signature(function)
         params = list(found.parameters.values())[skip:]
         if "name" not in found.parameters and not any(p.kind == p.VAR_KEYWORD for p in params):
@@ -86,6 +86,8 @@ class Signature:
             if at < len(params) and params[at].kind == inspect.Parameter.VAR_POSITIONAL:
                 at, kind = at + 1, inspect.Parameter.KEYWORD_ONLY
             params.insert(at, inspect.Parameter("name", kind, default=None))
+        if "out" not in found.parameters and not any(p.kind == p.VAR_KEYWORD for p in params):
+            params.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
         return found.replace(parameters=params)
 
 
