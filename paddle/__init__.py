@@ -13,3 +13,4 @@ from . import ops
 from .ops.creation import *
 from .ops.manipulation import *
 from .ops.math import *
+from .ops.reduction import *
