@@ -7,19 +7,23 @@ dispatched operators and recorded, which gives derivatives of any order.
 """
 from __future__ import annotations
 
+import contextlib
 import heapq
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import jax.numpy as jnp
 
 from . import errors
 from .dispatch import dispatch
 from .executable import TENSOR, Kernel
-from .modes import set_mode
+from .modes import modes
 from .tape import Node
 from .tensor import Tensor, _make
 
 _add = Kernel(lambda x, y: x + y, "grad_add", ("", ""))
+
+
+_ones = Kernel(lambda x: jnp.ones(x.shape, x.dtype), "ones_like", ("",))
 
 
 def add_arrays(x: Any, y: Any) -> Any:
@@ -111,6 +115,17 @@ def _run_hooks(node: Node, gradients: list, create_graph: bool) -> None:
                 gradients[index] = result if create_graph else result._value
 
 
+@contextlib.contextmanager
+def _walking(record: bool) -> Iterator[None]:
+    """Recording on or off; mixed precision off, since gradients have the types of their tensors."""
+    grad, amp = modes.grad, modes.amp
+    modes.grad, modes.amp = record, None
+    try:
+        yield
+    finally:
+        modes.grad, modes.amp = grad, amp
+
+
 def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, live_only: bool, what: str) -> list:
     roots = []
     for tensor, gradient in zip(tensors, gradients):
@@ -118,7 +133,7 @@ def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, l
             raise errors.TypeError_(f"{what}: expected Tensors, got {type(tensor).__name__}")
         value = tensor._value
         if gradient is None:
-            gradient = jnp.ones(value.shape, value.dtype)
+            gradient = _ones.entry(TENSOR).run(value)
         elif not isinstance(gradient, Tensor):
             raise errors.TypeError_(f"{what}: the gradient of a tensor is a Tensor or None, got {type(gradient).__name__}")
         elif gradient._value.shape != value.shape:
@@ -163,7 +178,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False)
     if not roots:
         raise errors.RuntimeError_("backward: no gradient flows to this tensor (stop_gradient is True for all it was "
                                    "computed from)")
-    with set_mode(grad=False, amp=None):
+    with _walking(False):
         _walk(roots, None, set(), False, retain_graph, True)
 
 
@@ -226,7 +241,7 @@ def _grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs
     blocked = {(t._node, t._index) for t in _list(no_grad_vars if no_grad_vars is not None else [], "no_grad_vars")}
     roots = _roots(outputs, gradients, record, not explicit, "grad")
     targets = {(t._node, t._index) for t in inputs if t._node is not None}
-    with set_mode(grad=record, amp=None):
+    with _walking(record):
         found = _walk(roots, targets, blocked, record, retain, not explicit)
     results: list[Tensor | None] = []
     for i, t in enumerate(inputs):

@@ -1,4 +1,4 @@
-"""Checks on values while a program runs (``FLAGS_check_nan_inf``)."""
+"""What `PADDLE_XLA_DEBUG=2` prints and ``FLAGS_check_nan_inf`` checks, after every operator."""
 from __future__ import annotations
 
 import sys
@@ -9,22 +9,31 @@ import numpy as np
 
 from . import errors, flags
 
-_layers: list[str] = []  # the layers that are being called, outermost first; kept by nn.Layer while the check is on
+layers: list[str] = []  # the layers that are being called, outermost first; nn.Layer keeps it while the check is on
 
 
-def check_finite(op: Any, args: tuple, out: Any) -> None:
-    """Raise (or, at level 1 and above, report) when an operator produced NaN or infinity, naming it and the layer."""
-    from .tensor import Tensor
+def watch(op: Any, args: Any, out: Any) -> None:
+    """Print and check one call of an operator (or of the gradient of one)."""
+    if flags.debug_level() >= 2:
+        print(f"[paddle-xla] {op.name}({', '.join(map(errors.describe, args))})", file=sys.stderr)
+    if flags.flag("FLAGS_check_nan_inf"):
+        check_finite(op, args, out)
+
+
+def check_finite(op: Any, args: Any, out: Any) -> None:
+    """Raise (or, with FLAGS_check_nan_inf_level above 0, report) when a result holds NaN or infinity, naming the
+    operator and the layer."""
     for i, result in enumerate(out if isinstance(out, tuple) else (out,)):
-        if not isinstance(result, Tensor) or isinstance(result._value, jax.core.Tracer) or not result.dtype.is_differentiable:
+        array = getattr(result, "_value", result)
+        if array is None or isinstance(array, jax.core.Tracer) or not jax.numpy.issubdtype(array.dtype, jax.numpy.inexact):
             continue
-        array = np.asarray(result._value).astype(np.complex128 if result.dtype.is_complex else np.float64)
-        bad = ~np.isfinite(array)
-        if not bad.any():
+        values = np.asarray(array)
+        values = values if values.dtype.kind == "c" else values.astype(np.float64)
+        if np.isfinite(values).all():
             continue
-        where = " in layer " + ".".join(_layers) if _layers else ""
-        text = (f"{op.name}{where}: output {i} has {int(np.isnan(array).sum())} NaN and {int(np.isinf(array).sum())} infinite "
-                f"of {array.size} elements; inputs were {', '.join(errors.describe(a) for a in args)}")
+        where = " in layer " + ".".join(layers) if layers else ""
+        text = (f"{op.name}{where}: output {i} has {int(np.isnan(values).sum())} NaN and {int(np.isinf(values).sum())} "
+                f"infinite of {values.size} elements; inputs were {', '.join(map(errors.describe, args))}")
         if flags.flag("FLAGS_check_nan_inf_level"):
             print("[paddle-xla] " + text, file=sys.stderr)
         else:

@@ -1,13 +1,13 @@
 """Dispatch: the one road from a call on tensors to XLA, and the place where calls go onto the tape."""
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import jax
 import numpy as np
 
-from . import errors, flags
+from . import errors
+from .debug import watch
 from .executable import TENSOR, Frozen, Kernel, Sequence, Static
 from .modes import Watch, modes
 from .random import generator
@@ -119,7 +119,7 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
         else:
             array = outs[i - n]
             saved.append((array if hooks is None else Packed(hooks, array), None, 0))
-    meta = tuple([(np.shape(arrays[i]), _dtype_of(arrays[i])) for i in gradient.missing]) if gradient.missing else ()
+    meta = tuple([_spec(arrays[i]) for i in gradient.missing]) if gradient.missing else ()
     node = OpNode(gradient, tuple(edges), saved, meta, len(outs), residual, mask, traced != 0)
     node.depth = depth + 1 if traced and not live else 0
     node.traced = not live
@@ -132,8 +132,10 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
     return tuple([_make(o, node, i, stop) if d else _make(o) for i, (o, d) in enumerate(zip(outs, gradient.differentiable))])
 
 
-def _dtype_of(array: Any) -> Any:
-    return array.dtype if hasattr(array, "dtype") else np.result_type(array)
+def _spec(array: Any) -> tuple:
+    if isinstance(array, (int, float, complex)):
+        return (), np.result_type(array)
+    return array.shape, array.dtype
 
 
 def _key_of(arg: Any, role: str, inputs: list) -> Any:
@@ -194,12 +196,9 @@ def _dispatch_specially(op: Kernel, args: tuple) -> Any:
         return modes.program.record(op, args)
     if modes.amp is not None:
         args = modes.amp.cast(op, args)
-    if flags.debug_level() >= 2:
-        print(f"[paddle-xla] {op.name}({', '.join(errors.describe(a) for a in args)})", file=sys.stderr)
     out = _dispatch(op, args)
     if modes.watcher is not None:
         modes.watcher(op, args, out)
-    if flags.flag("FLAGS_check_nan_inf"):
-        from .debug import check_finite
-        check_finite(op, args, out)
+    if Watch.on:
+        watch(op, args, out)
     return out

@@ -6,12 +6,14 @@ recorded by dispatch it can be differentiated like any other, to any order.
 """
 from __future__ import annotations
 
+import sys
 from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from . import flags
 from .random import fold
 
 TENSOR = object()  # stands for an array in the key of an entry
@@ -102,6 +104,8 @@ class Entry:
             return self.call(*arrays)
         call.__name__ = call.__qualname__ = op.name
         self.run = jax.jit(call)
+        if flags.debug_level() >= 4:
+            self.run = _printing(self.run, op.name)
 
     def arguments(self, arrays: Any) -> list:
         source = iter(arrays)
@@ -127,6 +131,19 @@ class Entry:
         if all(np.size(a) for a in (*arrays, *outputs)):  # empty arrays may hide what the gradient needs
             self.gradients[mask] = found
         return found
+
+
+def _printing(run: Any, name: str) -> Callable:
+    """Print the HLO of each new signature before it runs (PADDLE_XLA_DEBUG=4)."""
+    seen = set()
+
+    def printing(*arrays):
+        signature = tuple((np.shape(a), np.result_type(a)) for a in arrays)
+        if signature not in seen:
+            seen.add(signature)
+            print(f"[paddle-xla] {name}\n{run.lower(*arrays).compile().as_text()}", file=sys.stderr)
+        return run(*arrays)
+    return printing
 
 
 def _fill(key: Any, source: Any) -> Any:

@@ -1,6 +1,8 @@
 """What is switched on in the current thread. Read on every operator call, so kept flat and small."""
 from __future__ import annotations
 
+import functools
+import inspect
 import threading
 from typing import Any
 
@@ -58,3 +60,100 @@ class set_mode:
         for name, value in fields.items():
             setattr(modes, name, value)
         modes.update()
+
+
+class _Decorator:
+    """A context manager that also decorates functions, generators included: `@no_grad()` and `@no_grad`."""
+
+    def __new__(cls, function: Any = None, *args: Any, **kwargs: Any):
+        self = super().__new__(cls)
+        if callable(function):  # @no_grad without parentheses
+            return self._fresh()(function)
+        return self
+
+    def _fresh(self) -> "_Decorator":
+        return object.__new__(type(self))
+
+    def __call__(self, function: Any) -> Any:
+        if inspect.isgeneratorfunction(function):
+            @functools.wraps(function)
+            def generator(*args, **kwargs):
+                running = function(*args, **kwargs)
+                sent = None
+                while True:
+                    with self._fresh():
+                        try:
+                            value = running.send(sent)
+                        except StopIteration as end:
+                            return end.value
+                    sent = yield value
+            return generator
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            with self._fresh():
+                return function(*args, **kwargs)
+        return wrapper
+
+
+class no_grad(_Decorator):
+    """Nothing is recorded for gradients inside: a context manager and a decorator.
+
+    Example:
+        >>> x = paddle.to_tensor(1.0, stop_gradient=False)
+        >>> with paddle.no_grad():
+        ...     y = x * 2
+        >>> y.stop_gradient
+        True
+    """
+
+    _value = False
+
+    def __enter__(self) -> None:
+        self._before = modes.grad
+        modes.grad = self._value
+
+    def __exit__(self, *exc: Any) -> None:
+        modes.grad = self._before
+
+
+class enable_grad(no_grad):
+    """Recording is on inside, also within `no_grad`."""
+
+    _value = True
+
+
+class set_grad_enabled(_Decorator):
+    """Switch recording on or off, at once and until the end of the `with` block (if there is one).
+
+    Example:
+        >>> with paddle.set_grad_enabled(False):
+        ...     paddle.is_grad_enabled()
+        False
+    """
+
+    def __new__(cls, mode: bool):
+        return object.__new__(cls)
+
+    def __init__(self, mode: bool):
+        self._before = modes.grad
+        self._value = bool(mode)
+        modes.grad = self._value
+
+    def _fresh(self) -> "set_grad_enabled":
+        return set_grad_enabled(self._value)
+
+    def __call__(self, function: Any) -> Any:
+        modes.grad = self._before  # as a decorator only the function is affected
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        modes.grad = self._value
+
+    def __exit__(self, *exc: Any) -> None:
+        modes.grad = self._before
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded for gradients now."""
+    return modes.grad

@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from . import errors
+from .debug import watch
+from .modes import Watch
 from .tensor import Tensor, _make
 
 _sequence = itertools.count()
@@ -177,6 +179,8 @@ class OpNode(Node):
             out = self.gradient.run_residual(self.residual, cotangents)
         else:
             out = self.gradient.run(self.meta, present, wanted, arrays + given)
+        if Watch.on and record is None:
+            watch(self.gradient.kernel(self.meta, present, wanted), arrays + given, out)
         if wanted == self.mask:
             return out
         results, result = [], iter(out)

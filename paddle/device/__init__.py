@@ -1,0 +1,101 @@
+"""Devices: which there are, which is used, and their memory."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import errors, place as _place
+from ..engine.place import (CPUPlace, CUDAPinnedPlace, CUDAPlace, CustomPlace, IPUPlace, Place, TPUPlace, XPUPlace,
+                            get_device, set_device)
+from ..engine.random import get_rng_state, seed as manual_seed, seed as manual_seed_all
+from ..engine.random import set_rng_state
+from . import cpu, cuda
+from .memory import (empty_cache, max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved,
+                     reset_max_memory_allocated, reset_max_memory_reserved, reset_peak_memory_stats, synchronize)
+
+__all__ = ["get_all_custom_device_type", "get_all_device_type", "get_available_custom_device", "get_available_device",
+           "get_cudnn_version", "get_device", "get_rng_state", "set_rng_state", "is_compiled_with_cinn",
+           "is_compiled_with_cuda", "is_compiled_with_custom_device", "is_compiled_with_distribute",
+           "is_compiled_with_ipu", "is_compiled_with_rocm", "is_compiled_with_xpu", "set_device", "synchronize",
+           "device_count", "empty_cache", "max_memory_allocated", "max_memory_reserved", "memory_allocated",
+           "memory_reserved", "reset_max_memory_allocated", "reset_max_memory_reserved", "device_guard"]
+
+
+def get_available_device() -> list[str]:
+    """The names of all devices that can be used, "cpu" first.
+
+    Example:
+        >>> paddle.device.get_available_device()[0]
+        'cpu'
+    """
+    return ["cpu"] + [f"{kind}:{i}" for kind in ("gpu", "tpu") for i in range(len(_place.backend_devices(kind)))]
+
+
+def get_all_device_type() -> list[str]:
+    """The kinds of devices that can be used."""
+    return ["cpu"] + [kind for kind in ("gpu", "tpu") if _place.backend_devices(kind)]
+
+
+def get_all_custom_device_type() -> list[str]:
+    return ["tpu"] if _place.backend_devices("tpu") else []
+
+
+def get_available_custom_device() -> list[str]:
+    return [d for d in get_available_device() if d.startswith("tpu")]
+
+
+def device_count() -> int:
+    """The number of accelerators, 1 (the CPU) where there is none."""
+    return max(1, len(get_available_device()) - 1)
+
+
+def is_compiled_with_cuda() -> bool:
+    """Whether a GPU can be used here (the engine's CUDA part is installed and a GPU present)."""
+    return bool(_place.backend_devices("gpu"))
+
+
+def is_compiled_with_rocm() -> bool:
+    return any(d.client.platform_version.lower().startswith("rocm") for d in _place.backend_devices("gpu"))
+
+
+def is_compiled_with_xpu() -> bool:
+    return False
+
+
+def is_compiled_with_ipu() -> bool:
+    return False
+
+
+def is_compiled_with_cinn() -> bool:
+    return False
+
+
+def is_compiled_with_distribute() -> bool:
+    return True
+
+
+def is_compiled_with_custom_device(device_type: str) -> bool:
+    return device_type == "tpu" and bool(_place.backend_devices("tpu"))
+
+
+def get_cudnn_version() -> int | None:
+    """None: the engine brings its own kernels."""
+    return None
+
+
+class device_guard:
+    """Tensors made inside lie on `device` ("cpu", "gpu:0", ...): a context manager.
+
+    Example:
+        >>> with paddle.device_guard("cpu"):
+        ...     x = paddle.ones([2])
+    """
+
+    def __init__(self, device: Any):
+        self._device = _place.parse_place(device)
+
+    def __enter__(self) -> None:
+        self._before = _place.current_place()
+        _place.set_device(self._device)
+
+    def __exit__(self, *exc: Any) -> None:
+        _place.set_device(self._before)

@@ -1,0 +1,27 @@
+"""GPUs."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import place as _place
+from .memory import (empty_cache, max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved,
+                     reset_max_memory_allocated, reset_max_memory_reserved, synchronize)
+
+
+def device_count() -> int:
+    """The number of GPUs.
+
+    Example:
+        >>> paddle.device.cuda.device_count() >= 0
+        True
+    """
+    return len(_place.backend_devices("gpu"))
+
+
+def is_available() -> bool:
+    return device_count() > 0
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of a GPU. RuntimeError where there is none."""
+    return _place.parse_place(f"gpu:{device or 0}" if not isinstance(device, (str, _place.Place)) else device).device().device_kind
