@@ -10,7 +10,9 @@ from .engine.printing import set_printoptions
 from .engine.random import get_rng_state, seed, set_rng_state
 from .engine.tensor import Parameter, Size, Tensor
 from . import ops
+from .ops.comparison import *
 from .ops.creation import *
+from .ops.elementwise import *
 from .ops.manipulation import *
 from .ops.math import *
 from .ops.reduction import *

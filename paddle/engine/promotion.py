@@ -58,7 +58,7 @@ def result_type(name: str, x: Any, y: Any) -> np.dtype:
 
 def promote(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     """Two operands in their common type."""
-    x, y = _array(x), _array(y)
+    x, y = operand(name, x), operand(name, y)
     if x.dtype == y.dtype and not x.weak_type and not y.weak_type:
         return x, y
     dtype = result_type(name, x, y)
@@ -75,7 +75,7 @@ def promote_float(name: str, x: Any, y: Any) -> tuple[Any, Any]:
 
 def as_float(x: Any) -> Any:
     """The operand of a unary floating operator: integers become float32."""
-    x = _array(x)
+    x = operand("", x)
     return x if _rank(x.dtype) >= 2 else x.astype(_f32)
 
 
@@ -85,5 +85,10 @@ def same_type(name: str, x: Any, y: Any) -> None:
         raise errors.TypeError_(f"{name}: the tensors must have one type, got {x.dtype.name} and {y.dtype.name}")
 
 
-def _array(x: Any) -> Any:
-    return x if hasattr(x, "weak_type") else jnp.asarray(x)
+def operand(name: str, x: Any) -> Any:
+    """An operand as an array; TypeError where it is neither an array nor a number."""
+    if hasattr(x, "weak_type"):
+        return x
+    if not isinstance(x, (bool, int, float, complex)):
+        raise errors.TypeError_(f"{name}: an operand must be a Tensor, an array or a number, got {type(x).__name__}")
+    return jnp.asarray(x)

@@ -1,2 +1,2 @@
 """The operators, one file a family. Importing this package defines all of them and gives Tensor its methods."""
-from . import creation, indexing, manipulation, math  # noqa: F401
+from . import comparison, creation, elementwise, indexing, manipulation, math  # noqa: F401
