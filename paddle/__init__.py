@@ -13,6 +13,9 @@ from . import ops
 from .ops.comparison import *
 from .ops.creation import *
 from .ops.elementwise import *
+from .ops.joining import *
 from .ops.manipulation import *
 from .ops.math import *
+from .ops.random import *
 from .ops.reduction import *
+from .ops.scatter import *

@@ -1,2 +1,3 @@
 """The operators, one file a family. Importing this package defines all of them and gives Tensor its methods."""
-from . import comparison, creation, elementwise, indexing, manipulation, math  # noqa: F401
+from . import (comparison, creation, elementwise, indexing, joining, manipulation, math, random, reduction,  # noqa: F401
+               scatter)

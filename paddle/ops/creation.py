@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from typing import Any
 
 import jax
@@ -12,8 +13,10 @@ from ..engine import dtype as dtypes
 from ..engine import errors, place as places
 from ..engine.tape import TRACE_SIZE, Source
 from ..engine.dtype import to_dtype
+from ..engine.executable import Frozen
 from ..engine.op import api, op
 from ..engine.tensor import Tensor, _make
+from .manipulation import star, tensor_of
 
 
 @api(method=False)
@@ -104,11 +107,6 @@ def transfer(x, device):
 Tensor._copy_to = staticmethod(_copy_to)
 
 
-@op(method=False, scalars="fill_value", static="shape dtype", differentiable=False, export=False, name="full")
-def _full(shape, fill_value, dtype):
-    return jnp.full(shape, fill_value, dtype.numpy)
-
-
 def shape_of(shape: Any, name: str) -> tuple[int, ...]:
     """A shape argument as a tuple of ints: a list (tensors allowed in it), a Tensor, an int.
 
@@ -127,8 +125,71 @@ def shape_of(shape: Any, name: str) -> tuple[int, ...]:
     return out
 
 
+def placed(out: Tensor, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A new tensor moved to a device and made a leaf, as the keyword arguments of the factories ask."""
+    if device is not None:
+        out = _copy_to(out, places.parse_place(device, "device"))
+    if requires_grad:
+        out.stop_gradient = False
+    return out
+
+
+def _number(name: str, value: Any, argument: str = "fill_value") -> Any:
+    """A Python number, from a number, a numeric string or a tensor of one element."""
+    if isinstance(value, (Tensor, np.generic, np.ndarray)):
+        if value.size != 1:
+            raise errors.ValueError_(f"{name}: {argument} must be one number, got {errors.describe(value)}")
+        return value.item()
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            raise errors.ValueError_(f"{name}: {argument} {value!r} is no number") from None
+    if not isinstance(value, (builtins.bool, int, float, complex)):
+        raise errors.TypeError_(f"{name}: {argument} must be a number or a Tensor of one element, got {errors.describe(value)}")
+    return value
+
+
+def _fit(value: Any, dtype: dtypes.DType) -> Any:
+    """A Python number that a data type can hold: integers wrap around, what has no integer value is the lowest."""
+    if isinstance(value, complex) and not dtype.is_complex:
+        value = value.real
+    if dtype.is_integer:
+        info = np.iinfo(dtype.numpy)
+        try:
+            value = int(value)
+        except (ValueError, OverflowError):  # NaN, infinity
+            return int(info.min)
+        span = int(info.max) - int(info.min) + 1
+        value = (value - int(info.min)) % span + int(info.min)
+        return value - 2 ** 64 if value >= 2 ** 63 else value
+    return float(value) if isinstance(value, int) and abs(value) >= 2 ** 63 else value
+
+
+# ---- filled ----
+
+@op(method=False, scalars="fill_value", static="shape dtype", differentiable=False, export=False, name="full")
+def _full(shape, fill_value, dtype):
+    return jnp.full(shape, fill_value).astype(dtype.numpy)
+
+
+@op(method=False, scalars="fill_value", static="dtype", differentiable=False, export=False, name="full_like")
+def _full_like(x, fill_value, dtype):
+    return jnp.full(x.shape, fill_value).astype(dtype.numpy)
+
+
+def _filled(name: str, shape: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    dtype = dtypes.default_dtype() if dtype is None else to_dtype(dtype)
+    return placed(_full(Frozen(shape_of(shape, name)), _fit(value, dtype), dtype), device, requires_grad)
+
+
+def _filled_like(name: str, x: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    dtype = tensor_of(name, x).dtype if dtype is None else to_dtype(dtype)
+    return placed(_full_like(x.detach(), _fit(value, dtype), dtype), device, requires_grad)
+
+
 @api(method=False)
-def full(shape, fill_value, dtype=None):
+def full(shape, fill_value, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
     """A tensor of a shape with every element `fill_value` (a number or a tensor of one element).
 
     Without `dtype`: bool for a bool, complex128 for a complex number, else the default dtype.
@@ -137,31 +198,174 @@ def full(shape, fill_value, dtype=None):
         >>> paddle.full([2], 3.5).tolist()
         [3.5, 3.5]
     """
-    if isinstance(fill_value, Tensor):
-        fill_value = fill_value.item()
-    if dtype is None:
-        dtype = (dtypes.bool if isinstance(fill_value, builtins.bool) else
-                 dtypes.complex128 if isinstance(fill_value, complex) else dtypes.default_dtype())
-    return _full(shape_of(shape, "full"), fill_value, to_dtype(dtype))
+    fill_value = _number("full", fill_value)
+    if dtype is None and isinstance(fill_value, (builtins.bool, complex)):
+        dtype = dtypes.bool if isinstance(fill_value, builtins.bool) else dtypes.complex128
+    return _filled("full", shape, fill_value, dtype, device, requires_grad)
 
 
+@star(at=0)
 @api(method=False)
-def zeros(shape, dtype=None):
+def zeros(shape, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
     """A tensor of zeros; `dtype` defaults to the default dtype.
 
     Example:
         >>> paddle.zeros([2, 3]).shape
         [2, 3]
     """
-    return _full(shape_of(shape, "zeros"), 0, dtypes.default_dtype() if dtype is None else to_dtype(dtype))
+    return _filled("zeros", shape, 0, dtype, device, requires_grad)
 
 
+@star(at=0)
 @api(method=False)
-def ones(shape, dtype=None):
+def ones(shape, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
     """A tensor of ones; `dtype` defaults to the default dtype.
 
     Example:
         >>> paddle.ones([2]).tolist()
         [1.0, 1.0]
     """
-    return _full(shape_of(shape, "ones"), 1, dtypes.default_dtype() if dtype is None else to_dtype(dtype))
+    return _filled("ones", shape, 1, dtype, device, requires_grad)
+
+
+@star(at=0)
+@api(method=False)
+def empty(shape, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
+    """A tensor whose values do not matter (here: zeros).
+
+    Example:
+        >>> paddle.empty([2, 3]).shape
+        [2, 3]
+    """
+    return _filled("empty", shape, 0, dtype, device, requires_grad)
+
+
+@api(method=False)
+def full_like(x, fill_value, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
+    """A tensor with the shape, and by default the type, of x and every element `fill_value`.
+
+    Example:
+        >>> paddle.full_like(paddle.ones([2]), 3).tolist()
+        [3.0, 3.0]
+    """
+    return _filled_like("full_like", x, _number("full_like", fill_value), dtype, device, requires_grad)
+
+
+@api(method=False)
+def zeros_like(x, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
+    """Zeros with the shape, and by default the type, of x.
+
+    Example:
+        >>> paddle.zeros_like(paddle.ones([2])).tolist()
+        [0.0, 0.0]
+    """
+    return _filled_like("zeros_like", x, 0, dtype, device, requires_grad)
+
+
+@api(method=False)
+def ones_like(x, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
+    """Ones with the shape, and by default the type, of x.
+
+    Example:
+        >>> paddle.ones_like(paddle.zeros([2])).tolist()
+        [1.0, 1.0]
+    """
+    return _filled_like("ones_like", x, 1, dtype, device, requires_grad)
+
+
+@api(method=False)
+def empty_like(x, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
+    """A tensor with the shape, and by default the type, of x, whose values do not matter (here: zeros).
+
+    Example:
+        >>> paddle.empty_like(paddle.ones([2])).shape
+        [2]
+    """
+    return _filled_like("empty_like", x, 0, dtype, device, requires_grad)
+
+
+# ---- ranges ----
+
+@api(method=False)
+def arange(start=0, end=None, step=1, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
+    """The numbers from `start` to `end` (excluded) by `step`; ``arange(n)`` starts from 0.
+
+    Args:
+        start, end, step: numbers or tensors of one element.
+        dtype: default int64, or the default dtype when one of them is floating.
+
+    Raises:
+        ValueError: `step` is 0, or one of the numbers is not finite.
+
+    Example:
+        >>> paddle.arange(1, 7, 2).tolist()
+        [1, 3, 5]
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = (_number("arange", v, n) for v, n in ((start, "start"), (end, "end"), (step, "step")))
+    dtype = _range_type("arange", (start, end, step), dtype)
+    n = _range_length("arange", start, end, step)
+    if dtype.is_integer:
+        start, step = int(start), int(step)
+        if step == 0:
+            raise errors.ValueError_(f"arange: step is 0 as {dtype.name}")
+        values = start + np.arange(n, dtype=np.int64) * step
+    else:
+        values = start + np.arange(n, dtype=np.float64) * step
+    return placed(_make(jnp.asarray(values.astype(dtype.numpy))), device, requires_grad)
+
+
+def _range_type(name: str, numbers: tuple, dtype: Any) -> dtypes.DType:
+    if dtype is None:
+        return dtypes.default_dtype() if builtins.any(isinstance(v, float) for v in numbers) else dtypes.int64
+    dtype = to_dtype(dtype)
+    if dtype.kind not in "iuf":
+        raise errors.TypeError_(f"{name}: dtype must be an integer or floating type, got {dtype.name}")
+    return dtype
+
+
+def _range_length(name: str, start: Any, end: Any, step: Any) -> int:
+    for value, argument in ((start, "start"), (end, "end"), (step, "step")):
+        if isinstance(value, complex) or not math.isfinite(value):
+            raise errors.ValueError_(f"{name}: {argument} must be a finite real number, got {value}")
+    if step == 0:
+        raise errors.ValueError_(f"{name}: step cannot be 0")
+    if builtins.all(isinstance(v, int) for v in (start, end, step)):
+        return max(0, -((start - end) // step))
+    return max(0, math.ceil((end - start) / step))
+
+
+@api
+def assign(x, output=None):
+    """A copy of x; gradients flow through.
+
+    Args:
+        x: a Tensor, or numbers, lists and arrays (a single number gives shape [1]; lists of floats float64).
+        output: a Tensor to write the copy into; returned.
+
+    Example:
+        >>> paddle.assign(paddle.to_tensor([1, 2])).tolist()
+        [1, 2]
+    """
+    if not isinstance(x, Tensor):
+        array = _to_array(x)
+        x = to_tensor(array.reshape(1) if array.ndim == 0 else array)
+    out = _assign(x)
+    return out if output is None else output._rebind(out if out.dtype is output.dtype else out.astype(output.dtype))
+
+
+@op(method=False, export=False, name="assign")
+def _assign(x):
+    return x
+
+
+@api(method="clone")
+def clone(x):
+    """A copy with memory of its own; gradients flow through.
+
+    Example:
+        >>> paddle.ones([2]).clone().tolist()
+        [1.0, 1.0]
+    """
+    return _assign(tensor_of("clone", x))
