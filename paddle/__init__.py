@@ -5,10 +5,13 @@ from .engine.dtype import (DType as dtype, bfloat16, bool, complex64, complex128
                            float32, float64, get_default_dtype, iinfo, int8, int16, int32, int64, set_default_dtype, uint8,
                            uint16, uint32, uint64)
 from .engine.flags import get_flags, set_flags
+from .engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .engine.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, CustomPlace, IPUPlace, TPUPlace, XPUPlace, get_device, set_device
 from .engine.printing import set_printoptions
 from .engine.random import get_rng_state, seed, set_rng_state
 from .engine.tensor import Parameter, Size, Tensor
+from .framework.mode import disable_static, enable_static, in_dynamic_mode
+from .version import full_version as __version__
 from . import ops
 from .ops.comparison import *
 from .ops.creation import *
@@ -19,3 +22,6 @@ from .ops.math import *
 from .ops.random import *
 from .ops.reduction import *
 from .ops.scatter import *
+from . import autograd, device, incubate, version
+from .device import (device_guard, is_compiled_with_cinn, is_compiled_with_cuda, is_compiled_with_custom_device,
+                     is_compiled_with_distribute, is_compiled_with_ipu, is_compiled_with_rocm, is_compiled_with_xpu)

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Sets everything up (a virtual environment in .venv, or in $VENV) and runs the tests. Arguments go to pytest.
+set -euo pipefail
+cd "$(dirname "$0")"
+source tools/environment.sh
+"$VENV/bin/ruff" check paddle tests examples benchmarks tools
+"$VENV/bin/mypy"
+"$VENV/bin/python" -m pytest "$@"
