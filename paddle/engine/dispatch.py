@@ -11,7 +11,7 @@ from .debug import watch
 from .executable import TENSOR, Frozen, Kernel, Sequence, Static
 from .modes import Watch, modes
 from .random import generator
-from .storage import View
+from .storage import VIEW_DEPTH, View
 from .tape import TRACE_DEPTH, TRACE_SIZE, OpNode, Packed
 from .tensor import Tensor, _make
 
@@ -74,8 +74,15 @@ def _dispatch(op: Kernel, args: tuple) -> Any:
         return tuple([_make(o) for o in out])
     result = _make(out)
     if op.view is not None:
-        result._storage = View(out, args[0], op, args[1:])
+        _share(result, op, args)
     return result
+
+
+def _share(result: Tensor, op: Kernel, args: tuple) -> None:
+    """Let the result of a view operator share memory with the tensor that it views."""
+    base = args[0]
+    if isinstance(base, Tensor) and getattr(base._storage, "depth", 0) < VIEW_DEPTH:
+        result._storage = View(result._storage.value, base, op, args[1:])
 
 
 def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, live: int, traced: int) -> Any:
@@ -127,7 +134,7 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
     if out is not outs:
         result = _make(out, node, 0, stop)
         if op.view is not None:
-            result._storage = View(out, args[0], op, args[1:])
+            _share(result, op, args)
         return result
     return tuple([_make(o, node, i, stop) if d else _make(o) for i, (o, d) in enumerate(zip(outs, gradient.differentiable))])
 
@@ -148,7 +155,7 @@ def _key_of(arg: Any, role: str, inputs: list) -> Any:
         return _key_of(value, role, inputs) if isinstance(value, list) else value
     if kind in (bool, float, complex):
         if role == "scalar":
-            inputs.append(int(arg) if kind is bool else arg)
+            inputs.append(arg)
             return TENSOR
         return Static(arg)
     if isinstance(arg, np.generic):

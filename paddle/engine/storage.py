@@ -10,6 +10,10 @@ from typing import Any, Callable
 from .modes import set_mode
 
 
+# Views of views deeper than this are copies: a loop `x = x[1:]` must not keep every step alive.
+VIEW_DEPTH = 32
+
+
 class Storage:
     """`value` is the array, or None when reading has to compute it first (see `read`)."""
 
@@ -45,7 +49,7 @@ class View(Storage):
     good; otherwise the operator runs again on the base, with the tape on, and the owner joins the new graph.
     """
 
-    __slots__ = ("base", "op", "args", "cached", "seen")
+    __slots__ = ("base", "op", "args", "cached", "seen", "depth")
 
     def __init__(self, value: Any, base: Any, op: Any, args: tuple):
         self.value = None
@@ -53,6 +57,7 @@ class View(Storage):
         self.base, self.op, self.args = base, op, args
         self.cached = value
         self.seen = base._storage.version
+        self.depth = getattr(base._storage, "depth", 0) + 1
 
     @property
     def version(self) -> int:  # type: ignore[override]  # one counter for all tensors over the same memory
