@@ -3,6 +3,7 @@
 - Tensors of different types promote only among floating types and with complex types; anything else is a TypeError.
 - A 0-D tensor beside one with dimensions gives way to it within its category (integer, floating, complex), and raises
   the category otherwise: int64[2] with float64[] is float64, float32[2] with float64[] is float32.
+- Two 0-D tensors always promote, like numbers do.
 - A Python number gives way too; a Python float makes an integer tensor float32, a complex one complex64.
 """
 from __future__ import annotations
@@ -39,16 +40,14 @@ def result_type(name: str, x: Any, y: Any) -> np.dtype:
         return np.dtype("complex128") if strong == np.float64 else _c64
     if a == b:
         return a
-    if x.ndim and not y.ndim or y.ndim and not x.ndim or np.bool_ in (a, b) and not x.ndim and not y.ndim:
-        big, small, r_big, r_small = (a, b, ra, rb) if x.ndim or b == np.bool_ else (b, a, rb, ra)
+    if not x.ndim and not y.ndim:
+        return np.dtype(jnp.promote_types(a, b)) if min(ra, rb) >= 2 or max(ra, rb) == 1 else a if ra > rb else b
+    if not x.ndim or not y.ndim:
+        big, small, r_big, r_small = (a, b, ra, rb) if x.ndim else (b, a, rb, ra)
         if r_small < 2 and r_big >= r_small or r_small == r_big:
             return big
-        if r_big < 2:
-            return small
-        return np.dtype(jnp.promote_types(big, small))
+        return small if r_big < 2 else np.dtype(jnp.promote_types(big, small))
     if ra == 3 or rb == 3 or ra == rb == 2:
-        if ra == rb == 2 and {a.name, b.name} == {"float16", "bfloat16"}:
-            return _f32
         if ra < 2 or rb < 2:
             return a if ra == 3 else b
         return np.dtype(jnp.promote_types(a, b))
@@ -90,5 +89,6 @@ def operand(name: str, x: Any) -> Any:
     if hasattr(x, "weak_type"):
         return x
     if not isinstance(x, (bool, int, float, complex)):
-        raise errors.TypeError_(f"{name}: an operand must be a Tensor, an array or a number, got {type(x).__name__}")
+        where = f"{name}: " if name else ""
+        raise errors.TypeError_(f"{where}an operand must be a Tensor, an array or a number, got {type(x).__name__}")
     return jnp.asarray(x)
