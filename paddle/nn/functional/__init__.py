@@ -1,0 +1,5 @@
+"""paddle.nn.functional: the operators of neural networks as functions."""
+from ...ops.activation import *
+from ...ops.dropout import *
+from ...ops.elementwise import sigmoid, tanh, tanh_
+from ...ops.embedding import *
