@@ -10,6 +10,7 @@ from .engine.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, CustomPlace, IPU
 from .engine.printing import set_printoptions
 from .engine.random import get_rng_state, seed, set_rng_state
 from .engine.tensor import Parameter, Size, Tensor
+from .framework.io import load, save
 from .framework.mode import disable_static, enable_static, in_dynamic_mode
 from .version import full_version as __version__
 from . import ops
@@ -21,7 +22,8 @@ from .ops.manipulation import *
 from .ops.math import *
 from .ops.random import *
 from .ops.reduction import *
+from .ops.search import *
 from .ops.scatter import *
-from . import autograd, device, incubate, version
+from . import autograd, device, incubate, nn, version
 from .device import (device_guard, is_compiled_with_cinn, is_compiled_with_cuda, is_compiled_with_custom_device,
                      is_compiled_with_distribute, is_compiled_with_ipu, is_compiled_with_rocm, is_compiled_with_xpu)
