@@ -18,12 +18,14 @@ from .ops.comparison import *
 from .ops.creation import *
 from .ops.elementwise import *
 from .ops.joining import *
+from .ops.linalg import *
 from .ops.manipulation import *
 from .ops.math import *
+from .ops.norm import *
 from .ops.random import *
 from .ops.reduction import *
 from .ops.search import *
 from .ops.scatter import *
-from . import autograd, device, incubate, nn, version
+from . import autograd, device, incubate, linalg, nn, version
 from .device import (device_guard, is_compiled_with_cinn, is_compiled_with_cuda, is_compiled_with_custom_device,
                      is_compiled_with_distribute, is_compiled_with_ipu, is_compiled_with_rocm, is_compiled_with_xpu)
