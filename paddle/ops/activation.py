@@ -54,14 +54,14 @@ def relu6(x):
 
 @nn_op(inplace=True, scalars="negative_slope")
 def leaky_relu(x, negative_slope=0.01):
-    """x where positive, else negative_slope * x (Maas et al., 2013).
+    """x where positive, else negative_slope * x (Maas et al., 2013). The gradient at 0 is 1.
 
     Example:
         >>> paddle.nn.functional.leaky_relu(paddle.to_tensor([-1.0, 2.0]), 0.5).tolist()
         [-0.5, 2.0]
     """
     x = as_float(x)
-    return jnp.where(x > 0, x, x * negative_slope)
+    return jnp.where(x >= 0, x, x * negative_slope)
 
 
 @nn_op(inplace=True, scalars="threshold value")
@@ -405,7 +405,7 @@ def softmax(x, axis=-1, dtype=None):
         [0.25, 0.25, 0.25, 0.25]
     """
     x = as_float(_typed(x, dtype))
-    axis = axis_of("softmax", x, axis)
+    axis = axis_of("softmax", axis, x.ndim)
     return jax.nn.softmax(wide(x), axis).astype(x.dtype) if x.ndim else jnp.exp(x - x)
 
 
@@ -426,7 +426,7 @@ def log_softmax(x, axis=-1, dtype=None):
         -0.6931
     """
     x = as_float(_typed(x, dtype))
-    axis = axis_of("log_softmax", x, axis)
+    axis = axis_of("log_softmax", axis, x.ndim)
     return jax.nn.log_softmax(wide(x), axis).astype(x.dtype) if x.ndim else x - x
 
 
@@ -435,7 +435,7 @@ def _gumbel_softmax(key, x, temperature, hard, axis):
     x = as_float(x)
     if x.ndim == 0:
         raise errors.ValueError_("gumbel_softmax: x must have at least one dimension")
-    axis = axis_of("gumbel_softmax", x, axis)
+    axis = axis_of("gumbel_softmax", axis, x.ndim)
     v = wide(x)
     y = jax.nn.softmax((v + jax.random.gumbel(key, x.shape, v.dtype)) / temperature, axis)
     if hard:
@@ -469,7 +469,7 @@ def gumbel_softmax(x, temperature=1.0, hard=False, axis=-1):
 def _halves(name, x, axis):
     if x.ndim == 0:
         raise errors.ValueError_(f"{name}: x must have at least one dimension")
-    axis = axis_of(name, x, axis)
+    axis = axis_of(name, axis, x.ndim)
     if x.shape[axis] % 2:
         raise errors.ValueError_(f"{name}: axis {axis} of x, of shape {list(x.shape)}, must have an even length")
     return jnp.split(x, 2, axis)

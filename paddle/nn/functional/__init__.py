@@ -1,5 +1,6 @@
 """paddle.nn.functional: the operators of neural networks as functions."""
 from ...ops.activation import *
+from ...ops.conv import *
 from ...ops.dropout import *
 from ...ops.elementwise import sigmoid, tanh, tanh_
 from ...ops.embedding import *

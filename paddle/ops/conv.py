@@ -1,0 +1,271 @@
+"""Convolutions and transposed convolutions in one, two and three dimensions.
+
+On the CPU, XLA's grouped convolutions are many times slower than the same work in other forms, so there a depthwise
+convolution is a sum of shifted products and one of a few groups a convolution for each group.
+"""
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import errors
+from ..engine.op import op
+from ..engine.promotion import same_type
+from . import window
+
+nn_op = functools.partial(op, method=False, amp="white")
+_AXES = "DHW"
+
+
+def _layout(n, last):
+    spatial = _AXES[3 - n:]
+    x = f"N{spatial}C" if last else f"NC{spatial}"
+    return x, "OI" + spatial, x
+
+
+def _convolve(x, w, stride, pads, dilation, groups, last, interior=None):
+    """The convolution of x with w [out, in / groups, kernel]; `interior` puts interior - 1 zeros between elements of x."""
+    n = len(stride)
+    interior = interior or (1,) * n
+    kernel = w.shape[2:]
+    axes = window.spatial_axes(n, last)
+    plain = groups == 1 and all(p == (0, 0) for p in pads) and max(interior) == 1
+    if plain and all(k == 1 for k in kernel):  # a matrix product for each position
+        x = x[tuple(slice(None, None, stride[axes.index(i)]) if i in axes else slice(None) for i in range(n + 2))]
+        return _matrix(x, w.reshape(w.shape[:2]), last)
+    if plain and kernel == tuple(x.shape[a] for a in axes):  # one position
+        out = jnp.tensordot(x, w, ((x.ndim - 1 if last else 1, *axes), range(1, n + 2)))
+        return jnp.expand_dims(out, axes)
+
+    def general(x, w):
+        return jax.lax.conv_general_dilated(x, w, stride, pads, interior, dilation, _layout(n, last), feature_group_count=groups)
+    if groups == 1:
+        return general(x, w)
+    if w.shape[1] == 1 and np.prod(kernel) <= 128:
+        return jax.lax.platform_dependent(x, w, cpu=lambda x, w: _depthwise(x, w, stride, pads, dilation, last, interior), default=general)
+    if groups <= 64:
+        def grouped(x, w):
+            channels = -1 if last else 1
+            parts = [jax.lax.conv_general_dilated(a, b, stride, pads, interior, dilation, _layout(n, last))
+                     for a, b in zip(jnp.split(x, groups, channels), jnp.split(w, groups, 0))]
+            return jnp.concatenate(parts, channels)
+        return jax.lax.platform_dependent(x, w, cpu=grouped, default=general)
+    return general(x, w)
+
+
+def _matrix(x, w, last):
+    return jnp.einsum("n...c,oc->n...o", x, w) if last else jnp.einsum("nc...,oc->no...", x, w)
+
+
+def _depthwise(x, w, stride, pads, dilation, last, interior):
+    """The convolution of each channel with its own kernels, as a sum of shifted products."""
+    n = len(stride)
+    axes = window.spatial_axes(n, last)
+    channels = x.ndim - 1 if last else 1
+    config = [(0, 0, 0)] * x.ndim
+    for a, (before, after), i in zip(axes, pads, interior):
+        config[a] = (before, after, i - 1)
+    x = jax.lax.pad(x, jnp.zeros((), x.dtype), config)
+    if w.shape[0] != x.shape[channels]:
+        x = jnp.repeat(x, w.shape[0] // x.shape[channels], channels)
+    kernel = w.shape[2:]
+    outs = [(x.shape[a] - d * (k - 1) - 1) // s + 1 for a, k, s, d in zip(axes, kernel, stride, dilation)]
+    shape = [-1 if i == channels else 1 for i in range(x.ndim)]
+    total = 0
+    for at in np.ndindex(*kernel):
+        index = [slice(None)] * x.ndim
+        for a, i, o, s, d in zip(axes, at, outs, stride, dilation):
+            index[a] = slice(i * d, i * d + (o - 1) * s + 1, s)
+        total = total + x[tuple(index)] * w[(slice(None), 0, *at)].reshape(shape)
+    return total
+
+
+def _read(name, n, x, weight, stride, dilation, groups, data_format):
+    """Check what convolutions have in common; returns (layout is channel-last, stride, dilation, channels of x, spatial)."""
+    last = window.channel_last(name, data_format, n)
+    window.check_rank(name, x, n)
+    if weight.ndim != n + 2:
+        raise errors.ValueError_(f"{name}: weight must be {n + 2}-D, got shape {list(weight.shape)}")
+    if 0 in weight.shape[2:] or weight.shape[0] == 0:
+        raise errors.ValueError_(f"{name}: weight of shape {list(weight.shape)} has no elements")
+    same_type(name, x, weight)
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        raise errors.TypeError_(f"{name}: x must be floating, got {x.dtype.name}")
+    stride = window.sizes(name, "stride", stride, n)
+    dilation = window.sizes(name, "dilation", dilation, n)
+    channels = x.shape[-1 if last else 1]
+    if not isinstance(groups, int) or groups < 1 or channels % groups:
+        raise errors.ValueError_(f"{name}: groups must be at least 1 and divide the {channels} channels of x, got {groups}")
+    return last, stride, dilation, channels, tuple(x.shape[a] for a in window.spatial_axes(n, last))
+
+
+def _add_bias(name, out, bias, last):
+    if bias is None:
+        return out
+    channels = out.shape[-1 if last else 1]
+    if bias.size not in (1, channels) or bias.ndim > 1:
+        raise errors.ValueError_(f"{name}: bias must have shape [{channels}], got {list(bias.shape)}")
+    return out + bias.astype(out.dtype).reshape([-1 if i == (out.ndim - 1 if last else 1) else 1 for i in range(out.ndim)])
+
+
+def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_format):
+    last, stride, dilation, channels, lengths = _read(name, n, x, weight, stride, dilation, groups, data_format)
+    out_channels = weight.shape[0]
+    if weight.shape[1] * groups != channels:
+        raise errors.ValueError_(f"{name}: a weight of shape {list(weight.shape)} with groups={groups} wants "
+                                 f"{weight.shape[1] * groups} input channels, x of shape {list(x.shape)} has {channels}")
+    if out_channels % groups:
+        raise errors.ValueError_(f"{name}: groups={groups} must divide the {out_channels} output channels")
+    kernel = weight.shape[2:]
+    if isinstance(padding, str) and padding.upper() == "SAME":
+        dilation = (1,) * n
+    pads = window.pairs(name, padding, n, last, lengths, kernel, stride)
+    for length, k, d, (before, after) in zip(lengths, kernel, dilation, pads):
+        if length + before + after < d * (k - 1) + 1:
+            raise errors.ValueError_(f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger than x of "
+                                     f"shape {list(x.shape)} with its padding {[list(p) for p in pads]}")
+    return _add_bias(name, _convolve(x, weight, stride, pads, dilation, groups, last), bias, last)
+
+
+@nn_op
+def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, data_format="NCL"):
+    """The convolution (cross-correlation) over one axis; arguments as for `conv2d`.
+
+    Args:
+        x: shape [N, C, L], or [N, L, C] with data_format "NLC".
+        weight: shape [out, C / groups, K].
+
+    Example:
+        >>> paddle.nn.functional.conv1d(paddle.ones([1, 1, 4]), paddle.ones([1, 1, 3])).tolist()
+        [[[3.0, 3.0]]]
+    """
+    return _conv("conv1d", 1, x, weight, bias, stride, padding, dilation, groups, data_format)
+
+
+@nn_op
+def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, data_format="NCHW"):
+    """The convolution (cross-correlation) over two axes.
+
+    Args:
+        x: shape [N, C, H, W], or [N, H, W, C] with data_format "NHWC".
+        weight: shape [out, C / groups, KH, KW], in every layout.
+        bias: shape [out], or None.
+        stride, dilation: an int or a list of ints.
+        padding: "SAME" (which ignores the dilation), "VALID", an int, a list of two ints, of four (top, bottom, left,
+            right), or of a pair for every axis of x.
+        groups: the input channels are split into so many groups, each with its own part of the output channels.
+        data_format: "NCHW" or "NHWC".
+
+    Raises:
+        ValueError: shapes that do not fit, values out of range, a kernel larger than the padded input.
+        TypeError: different or integer types.
+
+    Example:
+        >>> paddle.nn.functional.conv2d(paddle.ones([1, 1, 3, 3]), paddle.ones([1, 1, 2, 2])).shape
+        [1, 1, 2, 2]
+    """
+    return _conv("conv2d", 2, x, weight, bias, stride, padding, dilation, groups, data_format)
+
+
+@nn_op
+def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, data_format="NCDHW"):
+    """The convolution (cross-correlation) over three axes; arguments as for `conv2d`.
+
+    Args:
+        x: shape [N, C, D, H, W], or [N, D, H, W, C] with data_format "NDHWC".
+        weight: shape [out, C / groups, KD, KH, KW].
+
+    Example:
+        >>> paddle.nn.functional.conv3d(paddle.ones([1, 1, 3, 3, 3]), paddle.ones([2, 1, 2, 2, 2])).shape
+        [1, 2, 2, 2, 2]
+    """
+    return _conv("conv3d", 3, x, weight, bias, stride, padding, dilation, groups, data_format)
+
+
+def _extra(name, n, output_padding, output_size, lengths, stride, dilation):
+    """What output_padding or output_size add at the end of each axis beyond the smallest output `lengths`."""
+    if output_size is None:
+        extra = window.sizes(name, "output_padding", output_padding, n, 0)
+        for e, s, d in zip(extra, stride, dilation):
+            if e and e >= max(s, d):
+                raise errors.ValueError_(f"{name}: output_padding must be less than stride or dilation, got {list(extra)}")
+        return extra
+    if any(window.sizes(name, "output_padding", output_padding, n, 0)):
+        raise errors.ValueError_(f"{name}: give output_padding or output_size, not both")
+    wanted = window.sizes(name, "output_size", output_size, n)
+    for w, low, s in zip(wanted, lengths, stride):
+        if not low <= w < low + s:
+            raise errors.ValueError_(f"{name}: output_size must be at least {list(lengths)} and less than that plus the stride "
+                                     f"{list(stride)}, got {list(wanted)}")
+    return tuple(w - low for w, low in zip(wanted, lengths))
+
+
+def _transposed(name, n, x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format):
+    last, stride, dilation, channels, lengths = _read(name, n, x, weight, stride, dilation, groups, data_format)
+    if weight.shape[0] != channels:
+        raise errors.ValueError_(f"{name}: a weight of shape {list(weight.shape)} wants {weight.shape[0]} input channels, x of "
+                                 f"shape {list(x.shape)} has {channels}")
+    kernel = weight.shape[2:]
+    if isinstance(padding, str) and padding.upper() == "SAME":
+        dilation = (1,) * n
+    pads = window.pairs(name, padding, n, last, lengths, kernel, stride)
+    smallest = [(l - 1) * s - sum(p) + d * (k - 1) + 1 for l, s, p, d, k in zip(lengths, stride, pads, dilation, kernel)]
+    extra = _extra(name, n, output_padding, output_size, smallest, stride, dilation)
+    if any(l + e < 1 for l, e in zip(smallest, extra)):
+        raise errors.ValueError_(f"{name}: the output would have the spatial shape {smallest}: the padding is too large for x of "
+                                 f"shape {list(x.shape)}")
+    spans = [d * (k - 1) for d, k in zip(dilation, kernel)]
+    full = [(s - p[0], s - p[1] + e) for s, p, e in zip(spans, pads, extra)]
+    flipped = jnp.flip(weight, range(2, n + 2)).reshape(groups, channels // groups, *weight.shape[1:])
+    turned = jnp.swapaxes(flipped, 1, 2).reshape(groups * weight.shape[1], channels // groups, *kernel)
+    return _add_bias(name, _convolve(x, turned, (1,) * n, full, dilation, groups, last, stride), bias, last)
+
+
+@nn_op
+def conv1d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1, output_size=None,
+                     data_format="NCL"):
+    """The transposed convolution over one axis; arguments as for `conv2d_transpose`.
+
+    Example:
+        >>> paddle.nn.functional.conv1d_transpose(paddle.ones([1, 1, 3]), paddle.ones([1, 2, 2])).shape
+        [1, 2, 4]
+    """
+    return _transposed("conv1d_transpose", 1, x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format)
+
+
+@nn_op
+def conv2d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, dilation=1, groups=1, output_size=None,
+                     data_format="NCHW"):
+    """The transposed convolution (the gradient of `conv2d` by its input) over two axes.
+
+    Args:
+        x: shape [N, C, H, W], or [N, H, W, C] with data_format "NHWC".
+        weight: shape [C, out / groups, KH, KW].
+        bias: shape [out], or None.
+        stride, padding, dilation, groups, data_format: those of the convolution, see `conv2d`.
+        output_padding: added at the end of each axis, less than stride or dilation.
+        output_size: the wanted spatial shape instead of output_padding.
+
+    Raises:
+        ValueError: shapes that do not fit, values out of range, an output_size that cannot be.
+
+    Example:
+        >>> paddle.nn.functional.conv2d_transpose(paddle.ones([1, 1, 2, 2]), paddle.ones([1, 1, 2, 2]), stride=2).shape
+        [1, 1, 4, 4]
+    """
+    return _transposed("conv2d_transpose", 2, x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format)
+
+
+@nn_op
+def conv3d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1, output_size=None,
+                     data_format="NCDHW"):
+    """The transposed convolution over three axes; arguments as for `conv2d_transpose`.
+
+    Example:
+        >>> paddle.nn.functional.conv3d_transpose(paddle.ones([1, 1, 2, 2, 2]), paddle.ones([1, 1, 2, 2, 2])).shape
+        [1, 1, 3, 3, 3]
+    """
+    return _transposed("conv3d_transpose", 3, x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format)
