@@ -15,8 +15,8 @@ from ..engine.tape import TRACE_SIZE, Source
 from ..engine.dtype import to_dtype
 from ..engine.executable import Frozen
 from ..engine.op import api, op
-from ..engine.tensor import Tensor, _make
-from .manipulation import star, tensor_of
+from ..engine.tensor import Tensor, _make, _row_major
+from .manipulation import as_strided, reshape, star, tensor_of, tensors_of
 
 
 @api(method=False)
@@ -145,14 +145,14 @@ def _number(name: str, value: Any, argument: str = "fill_value") -> Any:
             return float(value)
         except ValueError:
             raise errors.ValueError_(f"{name}: {argument} {value!r} is no number") from None
-    if not isinstance(value, (builtins.bool, int, float, complex)):
+    if not isinstance(value, (builtins.bool, int, float, builtins.complex)):
         raise errors.TypeError_(f"{name}: {argument} must be a number or a Tensor of one element, got {errors.describe(value)}")
     return value
 
 
 def _fit(value: Any, dtype: dtypes.DType) -> Any:
     """A Python number that a data type can hold: integers wrap around, what has no integer value is the lowest."""
-    if isinstance(value, complex) and not dtype.is_complex:
+    if isinstance(value, builtins.complex) and not dtype.is_complex:
         value = value.real
     if dtype.is_integer:
         info = np.iinfo(dtype.numpy)
@@ -199,7 +199,7 @@ def full(shape, fill_value, dtype=None, *, device=None, requires_grad=False, pin
         [3.5, 3.5]
     """
     fill_value = _number("full", fill_value)
-    if dtype is None and isinstance(fill_value, (builtins.bool, complex)):
+    if dtype is None and isinstance(fill_value, (builtins.bool, builtins.complex)):
         dtype = dtypes.bool if isinstance(fill_value, builtins.bool) else dtypes.complex128
     return _filled("full", shape, fill_value, dtype, device, requires_grad)
 
@@ -313,7 +313,7 @@ def arange(start=0, end=None, step=1, dtype=None, *, device=None, requires_grad=
         values = start + np.arange(n, dtype=np.int64) * step
     else:
         values = start + np.arange(n, dtype=np.float64) * step
-    return placed(_make(jnp.asarray(values.astype(dtype.numpy))), device, requires_grad)
+    return placed(_constant(values, dtype), device, requires_grad)
 
 
 def _range_type(name: str, numbers: tuple, dtype: Any) -> dtypes.DType:
@@ -327,7 +327,7 @@ def _range_type(name: str, numbers: tuple, dtype: Any) -> dtypes.DType:
 
 def _range_length(name: str, start: Any, end: Any, step: Any) -> int:
     for value, argument in ((start, "start"), (end, "end"), (step, "step")):
-        if isinstance(value, complex) or not math.isfinite(value):
+        if isinstance(value, builtins.complex) or not math.isfinite(value):
             raise errors.ValueError_(f"{name}: {argument} must be a finite real number, got {value}")
     if step == 0:
         raise errors.ValueError_(f"{name}: step cannot be 0")
@@ -369,3 +369,343 @@ def clone(x):
         [1.0, 1.0]
     """
     return _assign(tensor_of("clone", x))
+
+
+@api(method=False)
+def range(start=0, end=None, step=1, dtype=None, *, device=None, requires_grad=False):
+    """The numbers from `start` to `end`, which is included (deprecated officially, use `arange`).
+
+    Example:
+        >>> paddle.range(0, 4, 2).tolist()
+        [0.0, 2.0, 4.0]
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = (_number("range", v, n) for v, n in ((start, "start"), (end, "end"), (step, "step")))
+    dtype = dtypes.default_dtype() if dtype is None else _range_type("range", (), dtype)
+    _range_length("range", start, end, step)
+    n = builtins.max(0, math.floor((end - start) / step) + 1)
+    return placed(_constant(start + np.arange(n) * step, dtype), device, requires_grad)
+
+
+def _constant(values: np.ndarray, dtype: dtypes.DType) -> Tensor:
+    return _make(jnp.asarray(values.astype(dtype.numpy)))
+
+
+def _points(name: str, start: Any, stop: Any, num: Any) -> np.ndarray:
+    start, stop = _number(name, start, "start"), _number(name, stop, "stop")
+    number = int(_number(name, num, "num"))
+    if number < 0:
+        raise errors.ValueError_(f"{name}: num cannot be negative, got {number}")
+    return np.linspace(start, stop, number)
+
+
+@api(method=False, aliases={"end": "stop", "steps": "num"})
+def linspace(start, stop, num, dtype=None, *, device=None, requires_grad=False):
+    """`num` numbers at equal distances, from `start` to `stop` (included).
+
+    Args:
+        dtype: default the default dtype; integers truncate.
+
+    Raises:
+        ValueError: a negative `num`.
+
+    Example:
+        >>> paddle.linspace(0, 1, 3).tolist()
+        [0.0, 0.5, 1.0]
+    """
+    dtype = _range_type("linspace", (0.0,), dtype)
+    return placed(_constant(_points("linspace", start, stop, num), dtype), device, requires_grad)
+
+
+@api(method=False)
+def logspace(start, stop, num, base=10.0, dtype=None):
+    """`num` powers of `base`, whose exponents are at equal distances from `start` to `stop` (included).
+
+    Raises:
+        ValueError: `num` is not positive.
+
+    Example:
+        >>> paddle.logspace(0, 2, 3).tolist()
+        [1.0, 10.0, 100.0]
+    """
+    points = _points("logspace", start, stop, num)
+    if not points.size:
+        raise errors.ValueError_("logspace: num must be positive, got 0")
+    return _constant(np.power(float(_number("logspace", base, "base")), points), _range_type("logspace", (0.0,), dtype))
+
+
+@api(method=False, aliases={"m": "num_columns", "n": "num_rows"})
+def eye(num_rows, num_columns=None, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
+    """A matrix with ones on the diagonal, square unless `num_columns` is given.
+
+    Raises:
+        ValueError: a negative length.
+
+    Example:
+        >>> paddle.eye(2).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    rows, columns = shape_of([num_rows, num_rows if num_columns is None else num_columns], "eye")
+    dtype = dtypes.default_dtype() if dtype is None else to_dtype(dtype)
+    return placed(_eye(rows, columns, dtype), device, requires_grad)
+
+
+@op(method=False, export=False, name="eye", static="rows columns dtype", differentiable=False)
+def _eye(rows, columns, dtype):
+    return jnp.eye(rows, columns, dtype=dtype.numpy)
+
+
+@api(method=False)
+def meshgrid(*args, **kwargs):
+    """Grids of the coordinates given by vectors: as many tensors as vectors, each with all axes.
+
+    Args:
+        args: vectors (or scalars) of one type, or a list of them.
+        indexing: "ij" (default, the first vector runs along the first axis) or "xy".
+
+    Raises:
+        ValueError: no vectors, more than one dimension, types that differ.
+
+    Example:
+        >>> x, y = paddle.meshgrid(paddle.arange(2), paddle.arange(3))
+        >>> x.shape
+        [2, 3]
+    """
+    indexing = kwargs.pop("indexing", "ij")
+    kwargs.pop("name", None)
+    if kwargs:
+        raise errors.TypeError_(f"meshgrid: there is no argument {next(iter(kwargs))!r}")
+    if indexing not in ("ij", "xy"):
+        raise errors.ValueError_(f"meshgrid: indexing must be 'ij' or 'xy', got {indexing!r}")
+    listed = tensors_of("meshgrid", args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args, "args")
+    if builtins.any(each.ndim > 1 for each in listed):
+        raise errors.ValueError_(f"meshgrid: the tensors must have at most one dimension, got {errors.describe(listed)}")
+    return list(_meshgrid(listed, indexing))
+
+
+@op(method=False, export=False, name="meshgrid", static="indexing")
+def _meshgrid(inputs, indexing):
+    return tuple(jnp.meshgrid(*map(jnp.atleast_1d, inputs), indexing=indexing))
+
+
+@op(name="complex", method=False)
+def complex(real, imag):
+    """Complex numbers from real and imaginary parts, float32 or float64 of one type; shapes broadcast.
+
+    Example:
+        >>> paddle.complex(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
+        [(1+2j)]
+    """
+    return _complex_of("complex", real, imag)
+
+
+def _complex_of(name, real, imag):
+    for part in (real, imag):
+        if getattr(part, "dtype", None) not in (np.float32, np.float64):
+            raise errors.TypeError_(f"{name}: the parts must be float32 or float64 Tensors, got {errors.describe(part)}")
+    if real.dtype != imag.dtype:
+        raise errors.ValueError_(f"{name}: the parts must have one type, got {real.dtype.name} and {imag.dtype.name}")
+    return jax.lax.complex(*jnp.broadcast_arrays(real, imag))
+
+
+@op(method="polar")
+def polar(abs, angle):
+    """Complex numbers from absolute values and angles in radians.
+
+    Example:
+        >>> paddle.polar(paddle.to_tensor([2.0]), paddle.to_tensor([0.0])).tolist()
+        [(2+0j)]
+    """
+    return _complex_of("polar", abs * jnp.cos(angle), abs * jnp.sin(angle))
+
+
+@api(method=False)
+def vander(x, n=None, increasing=False):
+    """The Vandermonde matrix of a vector: its powers n-1, ..., 1, 0 (or reversed) as columns.
+
+    Args:
+        n: how many powers, default the length of x.
+
+    Raises:
+        ValueError: x is no vector, a negative `n`.
+
+    Example:
+        >>> paddle.vander(paddle.to_tensor([1, 2, 3]), 2).tolist()
+        [[1, 1], [2, 1], [3, 1]]
+    """
+    if tensor_of("vander", x).ndim != 1:
+        raise errors.ValueError_(f"vander: x must have one dimension, got shape {list(x.shape)}")
+    n = x.shape[0] if n is None else n
+    if n < 0:
+        raise errors.ValueError_(f"vander: n cannot be negative, got {n}")
+    return _vander(x, n, builtins.bool(increasing))
+
+
+@op(method=False, export=False, name="vander")
+def _vander(x, n, increasing):
+    return jnp.vander(x, n, increasing) if n else jnp.zeros((x.shape[0], 0), x.dtype)
+
+
+Tensor.vander = vander
+
+
+@api(method=False, export=False)
+def one_hot(x, num_classes=-1):
+    """Class numbers as vectors with a single one, float32 (the default dtype), along a new last axis.
+
+    Args:
+        x: int tensor.
+        num_classes: -1 takes the largest number plus one.
+
+    Raises:
+        ValueError: a number outside of the classes.
+
+    Example:
+        >>> paddle.nn.functional.one_hot(paddle.to_tensor([0, 2]), 3).tolist()
+        [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    if not tensor_of("one_hot", x).dtype.is_integer:
+        raise errors.TypeError_(f"one_hot: x must be an int Tensor, got {x.dtype.name}")
+    classes = int(_number("one_hot", num_classes, "num_classes"))
+    if classes == -1:
+        if not x.size:
+            raise errors.ValueError_("one_hot: num_classes must be given for an empty tensor")
+        classes = int(x.numpy().max()) + 1
+    if classes < 0:
+        raise errors.ValueError_(f"one_hot: num_classes must be -1 or not negative, got {num_classes}")
+    value = x._value
+    if value.size and not isinstance(value, jax.core.Tracer) and x.place.is_cpu_place():
+        array = np.asarray(value)
+        if array.min() < 0 or array.max() >= classes:
+            raise errors.ValueError_(f"one_hot: class numbers must be from 0 to {classes - 1}, got {array.min()} to {array.max()}")
+    return _one_hot(x, classes)
+
+
+@op(method=False, export=False, name="one_hot", static="classes", differentiable=False)
+def _one_hot(x, classes):
+    return jax.nn.one_hot(x, classes, dtype="float32")
+
+
+# ---- other ways in ----
+
+@api(method=False)
+def tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor with a copy of the data, as `to_tensor`, with the argument names of PyTorch.
+
+    Example:
+        >>> paddle.tensor([1, 2]).tolist()
+        [1, 2]
+    """
+    return to_tensor(data, dtype, device, not requires_grad)
+
+
+@api(method=False)
+def as_tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """The same as `tensor`."""
+    return to_tensor(data, dtype, device, not requires_grad)
+
+
+@api(method=False)
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+    """The same as `tensor`; `copy` makes no difference, the memory is never shared."""
+    return to_tensor(obj, dtype, device, not requires_grad)
+
+
+@api(method=False)
+def from_numpy(ndarray):
+    """A tensor with a copy of a NumPy array, of the same type.
+
+    Raises:
+        TypeError: not an array.
+
+    Example:
+        >>> paddle.from_numpy(paddle.ones([2]).numpy()).tolist()
+        [1.0, 1.0]
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise errors.TypeError_(f"from_numpy: a NumPy array is needed, got {type(ndarray).__name__}; use paddle.tensor")
+    return to_tensor(ndarray)
+
+
+def _new(x: Tensor, size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    device = x.place if device is None and not isinstance(x._value, jax.core.Tracer) else device
+    return _filled("new_full", size, value, x.dtype if dtype is None else dtype, device, requires_grad)
+
+
+@star("new_zeros")
+@api(method="new_zeros", export=False, aliases={"shape": "size"})
+def new_zeros(self, size, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """Zeros of a shape, with the type and on the device of self."""
+    return _new(self, size, 0, dtype, device, requires_grad)
+
+
+@star("new_ones")
+@api(method="new_ones", export=False, aliases={"shape": "size"})
+def new_ones(self, size, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """Ones of a shape, with the type and on the device of self."""
+    return _new(self, size, 1, dtype, device, requires_grad)
+
+
+@star("new_empty")
+@api(method="new_empty", export=False, aliases={"shape": "size"})
+def new_empty(self, size, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor of a shape, with the type and on the device of self, whose values do not matter (here: zeros)."""
+    return _new(self, size, 0, dtype, device, requires_grad)
+
+
+@api(method="new_full", export=False, aliases={"shape": "size"})
+def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor of a shape with every element `fill_value`, with the type and on the device of self."""
+    return _new(self, size, _number("new_full", fill_value), dtype, device, requires_grad)
+
+
+@api(method="new_tensor", export=False)
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor with a copy of the data, with the type and on the device of self."""
+    return to_tensor(data, self.dtype if dtype is None else dtype, self.place if device is None else device, not requires_grad)
+
+
+# ---- filling in place ----
+
+def _fill(x: Tensor, value: Any) -> Tensor:
+    return _full_like(x.detach(), _fit(value, x.dtype), x.dtype)
+
+
+@api(method="fill_", export=False)
+def fill_(x, value):
+    """Overwrite every element with a number, in place."""
+    if isinstance(value, str):
+        raise errors.TypeError_(f"fill_: value must be a number, got {value!r}")
+    return x._inplace(_fill, _number("fill_", value, "value"))
+
+
+@api(method="zero_", export=False)
+def zero_(x):
+    """Overwrite every element with zero, in place."""
+    return x._inplace(_fill, 0)
+
+
+def _flat_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The first elements of x, followed by zeros, in a shape."""
+    from .joining import concat
+    flat, n = reshape(x, [-1]), math.prod(shape)
+    if n > flat.size:
+        flat = concat([flat, zeros([n - flat.size], x.dtype)])
+    return reshape(flat[:n], shape)
+
+
+@api(method="resize_", export=False)
+def resize_(x, shape, fill_zero=False):
+    """Change the shape in place: the first elements stay; new ones are zero (officially only with `fill_zero`)."""
+    return x._inplace(_flat_to, shape_of(shape, "resize_"), reshapes=True)
+
+
+@api(method="set_", export=False)
+def set_(x, source=None, shape=None, stride=None, offset=0):
+    """Take over the values of another tensor, read with a shape and strides (see `as_strided`); empty without a source."""
+    if source is None:
+        source = zeros([0], x.dtype)
+    shape = list(source.shape) if shape is None else shape
+    found = as_strided(source, shape, stride if stride is not None else _row_major(shape_of(shape, "set_")), offset)
+    return x._inplace(lambda _: clone(found), reshapes=True)
