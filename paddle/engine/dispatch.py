@@ -8,7 +8,7 @@ import numpy as np
 
 from . import errors
 from .debug import watch
-from .executable import TENSOR, Frozen, Kernel, Sequence, Static
+from .executable import TENSOR, Frozen, Kernel, Sequence, Static, signature
 from .modes import Watch, modes
 from .random import generator
 from .storage import VIEW_DEPTH, View
@@ -88,7 +88,7 @@ def _share(result: Tensor, op: Kernel, args: tuple) -> None:
 def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, live: int, traced: int) -> Any:
     """Run the operator and put it on the tape."""
     mask = live | traced
-    gradient = entry.gradients.get(mask)
+    gradient = entry.gradients.get((mask, signature(arrays)))
     residual = None
     if op.save == "residuals":
         if gradient is None:
@@ -126,8 +126,7 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
         else:
             array = outs[i - n]
             saved.append((array if hooks is None else Packed(hooks, array), None, 0))
-    meta = tuple([_spec(arrays[i]) for i in gradient.missing]) if gradient.missing else ()
-    node = OpNode(gradient, tuple(edges), saved, meta, len(outs), residual, mask, traced != 0)
+    node = OpNode(gradient, tuple(edges), saved, len(outs), residual, mask, traced != 0)
     node.depth = depth + 1 if traced and not live else 0
     node.traced = not live
     stop = not live
@@ -137,12 +136,6 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
             _share(result, op, args)
         return result
     return tuple([_make(o, node, i, stop) if d else _make(o) for i, (o, d) in enumerate(zip(outs, gradient.differentiable))])
-
-
-def _spec(array: Any) -> tuple:
-    if isinstance(array, (int, float, complex)):
-        return (), np.result_type(array)
-    return array.shape, array.dtype
 
 
 def _key_of(arg: Any, role: str, inputs: list) -> Any:

@@ -1,8 +1,8 @@
 """Executables: an operator with its attributes fixed, compiled, and its gradients.
 
 A `Kernel` is what dispatch knows of an operator. For each set of attributes it has an `Entry`, a function of arrays only
-with its compiled form. For each set of inputs that want a gradient an entry has a `Gradient`, which is a kernel again:
-recorded by dispatch it can be differentiated like any other, to any order.
+with its compiled form. For each set of inputs that want a gradient, and each set of shapes and types, an entry has a
+`Gradient`, which is a kernel again: recorded by dispatch it can be differentiated like any other, to any order.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import flags
+from . import errors, flags
 from .random import fold
 
 TENSOR = object()  # stands for an array in the key of an entry
@@ -98,7 +98,7 @@ class Entry:
     def __init__(self, op: Kernel, key: tuple):
         self.op = op
         self.key = key
-        self.gradients: dict[int, Gradient] = {}
+        self.gradients: dict[tuple, Gradient] = {}
 
         def call(*arrays):
             return self.call(*arrays)
@@ -124,13 +124,20 @@ class Entry:
         return _strong(out)
 
     def gradient(self, mask: int, arrays: list, outputs: Any = None) -> "Gradient":
+        """The gradient for these shapes and types: what it needs may depend on them, as bodies branch on them."""
         if outputs is None:
             outputs = jax.eval_shape(self.call, *arrays)
             outputs = outputs if type(outputs) is tuple else (outputs,)
-        found = Gradient(self, mask, arrays, outputs)
-        if all(np.size(a) for a in (*arrays, *outputs)):  # empty arrays may hide what the gradient needs
-            self.gradients[mask] = found
+        found = self.gradients[mask, signature(arrays)] = Gradient(self, mask, arrays, outputs)
         return found
+
+
+_NUMBERS = frozenset((bool, int, float, complex))
+
+
+def signature(arrays: list) -> tuple:
+    """Shapes and types of the arrays of a call, the type alone for a Python number."""
+    return tuple([a.__class__ if a.__class__ in _NUMBERS else (a.shape, a.dtype) for a in arrays])
 
 
 def _printing(run: Any, name: str) -> Callable:
@@ -163,7 +170,7 @@ def _strong(array: Any) -> Any:
 
 
 class Gradient:
-    """How to differentiate an entry with respect to the inputs in `mask`.
+    """How to differentiate an entry with respect to the inputs in `mask`, for one set of shapes and types.
 
     `needed` lists the positions of the arrays that the gradient reads: inputs first, then outputs. It is found by
     tracing the gradient once and following what its results depend on.
@@ -182,28 +189,28 @@ class Gradient:
         self.kernels: dict[tuple, Kernel] = {}
         specs = [_spec(a) for a in (*arrays, *outputs)]
         self.needed = tuple(range(len(specs)))
-        self.missing: tuple[int, ...] = ()
-        body = self.body((), self.differentiable, mask)
+        self.missing: dict[int, Any] = {}
+        body = self.body(self.differentiable, mask)
         cotangents = [s for s, d in zip(specs[self.n_inputs:], self.differentiable) if d]
         jaxpr = jax.make_jaxpr(body)(*specs, *cotangents).jaxpr
         used = _used(jaxpr)
         self.needed = tuple(i for i in range(len(specs)) if jaxpr.invars[i] in used)
-        self.missing = tuple(i for i in range(self.n_inputs) if i not in self.needed)
+        self.missing = {i: specs[i] for i in range(self.n_inputs) if i not in self.needed}
         self.residual_forward = self.residual_backward = None
         if self.op.save == "residuals":
             self.residual_forward = jax.jit(self._forward)
             self.residual_backward = jax.jit(_pull_back)
 
-    def body(self, meta: tuple, present: tuple, mask: int) -> Callable:
+    def body(self, present: tuple, mask: int) -> Callable:
         """The gradient as a function of the needed arrays and of the cotangents that are present."""
         entry, n, positions = self.entry, self.n_inputs, [i for i in range(self.n_inputs) if mask >> i & 1]
-        needed = self.needed
+        needed, missing = self.needed, self.missing
 
         def gradient(*flat):
             arrays = dict(zip(needed, flat))
             inputs = [arrays.get(i) for i in range(n)]
-            for i, (shape, dtype) in zip(self.missing, meta):
-                inputs[i] = jnp.zeros(shape, dtype)
+            for i, spec in missing.items():
+                inputs[i] = jnp.zeros(spec.shape, spec.dtype) if hasattr(spec, "shape") else jnp.asarray(type(spec)(0))
             given = iter(flat[len(needed):])
             cotangents = [next(given) if p else None for p in present]
             if entry.op.gradient is not None:
@@ -211,7 +218,7 @@ class Gradient:
                 attributes = entry.attributes()
                 found = entry.op.gradient(inputs, outputs, cotangents, *attributes)
                 found = found if isinstance(found, (tuple, list)) else (found,)
-                return tuple(_fit(found[i], inputs[i]) for i in positions)
+                return tuple(_fit(entry.op.name, found[i], inputs[i]) for i in positions)
 
             def forward(*chosen):
                 full = list(inputs)
@@ -227,14 +234,13 @@ class Gradient:
     def _align(self, cotangents: Any) -> list:
         return [c for c, d in zip(cotangents, self.differentiable) if d]
 
-    def kernel(self, meta: tuple, present: tuple, mask: int) -> Kernel:
+    def kernel(self, present: tuple, mask: int) -> Kernel:
         """The gradient as an operator without attributes, so with one entry."""
-        key = (meta, present, mask)
+        key = (present, mask)
         found = self.kernels.get(key)
         if found is None:
-            body = self.body(meta, present, mask)
             n = len(self.needed) + sum(present)
-            found = self.kernels[key] = Kernel(body, self.op.name + "_grad", ("",) * n)
+            found = self.kernels[key] = Kernel(self.body(present, mask), self.op.name + "_grad", ("scalar",) * n)
             found.entry(*(TENSOR,) * n)
         return found
 
@@ -250,9 +256,9 @@ class Gradient:
         _, vjp, out = jax.vjp(forward, *(arrays[i] for i in self.positions), has_aux=True)
         return out, vjp
 
-    def run(self, meta: tuple, present: tuple, mask: int, arrays: list) -> tuple:
+    def run(self, present: tuple, mask: int, arrays: list) -> tuple:
         """The gradients of the inputs in `mask`, from the needed arrays and the cotangents that are present."""
-        kernel = self.kernels.get((meta, present, mask)) or self.kernel(meta, present, mask)
+        kernel = self.kernels.get((present, mask)) or self.kernel(present, mask)
         return next(iter(kernel.entries.values())).run(*arrays)
 
     def run_residual(self, residual: tuple, cotangents: list) -> tuple:
@@ -265,9 +271,11 @@ def _pull_back(vjp: Callable, *cotangents):
     return _apply_vjp(vjp, cotangents, list(cotangents))
 
 
-def _fit(gradient: Any, like: Any) -> Any:
+def _fit(name: str, gradient: Any, like: Any) -> Any:
     if gradient is None:
         return jnp.zeros(like.shape, like.dtype)
+    if gradient.shape != like.shape:
+        raise errors.RuntimeError_(f"{name}: its gradient has shape {list(gradient.shape)}, the input {list(like.shape)}")
     return gradient if gradient.dtype == like.dtype else gradient.astype(like.dtype)
 
 

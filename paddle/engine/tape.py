@@ -127,9 +127,9 @@ class OpNode(Node):
     was overwritten since. `residual` is the closure of `jax.vjp` for operators that keep it.
     """
 
-    __slots__ = ("gradient", "saved", "meta", "n_outputs", "residual", "mask", "has_dead")
+    __slots__ = ("gradient", "saved", "n_outputs", "residual", "mask", "has_dead")
 
-    def __init__(self, gradient: Any, edges: tuple, saved: list, meta: tuple, n_outputs: int, residual: Any, mask: int,
+    def __init__(self, gradient: Any, edges: tuple, saved: list, n_outputs: int, residual: Any, mask: int,
                  has_dead: bool):
         self.edges = edges
         self.seq = next(_sequence)
@@ -138,7 +138,6 @@ class OpNode(Node):
         self.depth = 0
         self.gradient = gradient
         self.saved = saved
-        self.meta = meta
         self.n_outputs = n_outputs
         self.residual = residual
         self.mask = mask
@@ -173,14 +172,14 @@ class OpNode(Node):
         arrays = self._arrays()
         given = [c for c in cotangents if c is not None]
         if record is not None:
-            kernel = self.gradient.kernel(self.meta, present, wanted)
+            kernel = self.gradient.kernel(present, wanted)
             out = record(kernel, tuple(self._tensors(arrays) + given))
         elif self.residual is not None and wanted == self.mask:
             out = self.gradient.run_residual(self.residual, cotangents)
         else:
-            out = self.gradient.run(self.meta, present, wanted, arrays + given)
+            out = self.gradient.run(present, wanted, arrays + given)
         if Watch.on and record is None:
-            watch(self.gradient.kernel(self.meta, present, wanted), arrays + given, out)
+            watch(self.gradient.kernel(present, wanted), arrays + given, out)
         if wanted == self.mask:
             return out
         results, result = [], iter(out)
