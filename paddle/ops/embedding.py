@@ -75,7 +75,7 @@ def bilinear(x1, x2, weight, bias=None):
     return out + bias
 
 
-def check_ids(name: str, ids: Tensor, n: int, argument: str = "index", but: int | None = None) -> None:
+def check_ids(name: str, ids: Tensor, n: int, argument: str = "index", but: int | None = None, error=errors.IndexError_) -> None:
     """IndexError for a label or row number outside [0, n) (`but` excepted), which XLA would silently clamp; looked at
     eagerly on the CPU only, where it is cheap."""
     value = ids._value
@@ -85,7 +85,7 @@ def check_ids(name: str, ids: Tensor, n: int, argument: str = "index", but: int 
     if but is not None:
         array = array[array != but]
     if array.size and not (0 <= (low := array.min()) and array.max() < n):
-        raise errors.IndexError_(f"{name}: {argument} {low if low < 0 else array.max()} is out of range, the size is {n}")
+        raise error(f"{name}: {argument} {low if low < 0 else array.max()} is out of range, the size is {n}")
 
 
 @nn_op(export=False, name="embedding")

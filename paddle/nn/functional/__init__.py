@@ -4,3 +4,4 @@ from ...ops.conv import *
 from ...ops.dropout import *
 from ...ops.elementwise import sigmoid, tanh, tanh_
 from ...ops.embedding import *
+from ...ops.pooling import *
