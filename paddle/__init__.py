@@ -14,8 +14,11 @@ from .framework.io import load, save
 from .framework.mode import disable_static, enable_static, in_dynamic_mode
 from .version import full_version as __version__
 from . import ops
+from .ops.attributes import *
 from .ops.comparison import *
 from .ops.creation import *
+from .ops.cumulative import *
+from .ops.diagonals import *
 from .ops.elementwise import *
 from .ops.joining import *
 from .ops.linalg import *
@@ -25,6 +28,7 @@ from .ops.norm import *
 from .ops.random import *
 from .ops.reduction import *
 from .ops.search import *
+from .ops.statistics import *
 from .ops.scatter import *
 from . import autograd, device, incubate, linalg, nn, version
 from .device import (device_guard, is_compiled_with_cinn, is_compiled_with_cuda, is_compiled_with_custom_device,

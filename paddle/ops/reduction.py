@@ -205,7 +205,17 @@ def _extremum(name, reduce, x, axis, keepdim):
     return reduce(x, axes, keepdims=keepdim)
 
 
-@op
+def _extremum_gradient(inputs, outputs, cotangents, axis, keepdim):
+    """The elements equal to the extremum share the gradient evenly; so do NaN elements when it is NaN."""
+    x = inputs[0]
+    axes = axes_of("max", x, axis)
+    out = restore(outputs[0], axes, keepdim)
+    share = (x == out) | (jnp.isnan(x) & jnp.isnan(out))
+    each = restore(cotangents[0], axes, keepdim) / jnp.sum(share, axes, keepdims=True).astype(x.dtype)
+    return jnp.where(share, each, 0)
+
+
+@op(gradient=_extremum_gradient)
 def max(x, axis=None, keepdim=False):
     """The largest element over axes; NaN wins. Equal largest elements share the gradient evenly.
 
@@ -219,7 +229,7 @@ def max(x, axis=None, keepdim=False):
     return _extremum("max", jnp.max, x, axis, keepdim)
 
 
-@op
+@op(gradient=_extremum_gradient)
 def min(x, axis=None, keepdim=False):
     """The smallest element over axes; see `max`.
 
@@ -230,7 +240,7 @@ def min(x, axis=None, keepdim=False):
     return _extremum("min", jnp.min, x, axis, keepdim)
 
 
-@op
+@op(gradient=_extremum_gradient)
 def amax(x, axis=None, keepdim=False):
     """The largest element over axes; see `max`.
 
@@ -241,7 +251,7 @@ def amax(x, axis=None, keepdim=False):
     return _extremum("amax", jnp.max, x, axis, keepdim)
 
 
-@op
+@op(gradient=_extremum_gradient)
 def amin(x, axis=None, keepdim=False):
     """The smallest element over axes; see `max`.
 
@@ -330,6 +340,8 @@ def var(x, axis=None, unbiased=None, keepdim=False, *, correction=1):
         >>> paddle.var(paddle.to_tensor([1.0, 2.0, 3.0])).item()
         1.0
     """
+    if unbiased is not None and correction != 1:
+        raise errors.ValueError_("var: only one of unbiased and correction may be given")
     return _var(x, axis, correction if unbiased is None else int(unbiased), keepdim)
 
 
