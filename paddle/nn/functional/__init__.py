@@ -1,7 +1,10 @@
 """paddle.nn.functional: the operators of neural networks as functions."""
 from ...ops.activation import *
 from ...ops.conv import *
+from ...ops.creation import one_hot
+from ...ops.diagonals import diag_embed
 from ...ops.dropout import *
 from ...ops.elementwise import sigmoid, tanh, tanh_
 from ...ops.embedding import *
+from ...ops.manipulation import pad
 from ...ops.pooling import *
