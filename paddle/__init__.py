@@ -30,6 +30,6 @@ from .ops.reduction import *
 from .ops.search import *
 from .ops.statistics import *
 from .ops.scatter import *
-from . import autograd, device, incubate, linalg, nn, version
+from . import autograd, device, incubate, io, linalg, metric, nn, optimizer, regularizer, utils, version, vision
 from .device import (device_guard, is_compiled_with_cinn, is_compiled_with_cuda, is_compiled_with_custom_device,
                      is_compiled_with_distribute, is_compiled_with_ipu, is_compiled_with_rocm, is_compiled_with_xpu)

@@ -1,0 +1,57 @@
+"""How image files are read."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import errors
+
+__all__ = ["set_image_backend", "get_image_backend", "image_load"]
+
+_BACKENDS = ("pil", "cv2", "tensor")
+_backend = "pil"
+
+
+def check_backend(backend: Any, name: str, allowed: tuple[str, ...] = _BACKENDS) -> str:
+    if backend not in allowed:
+        raise errors.ValueError_(f"{name}: backend must be one of {', '.join(allowed)}, got {backend!r}")
+    return backend
+
+
+def set_image_backend(backend: str) -> None:
+    """What datasets and `image_load` make of a picture: "pil" a Pillow image, "cv2" a NumPy array [H, W, C] (channels in the
+    order BGR when OpenCV reads a file), "tensor" a Tensor. ValueError for another name."""
+    global _backend
+    _backend = check_backend(backend, "set_image_backend")
+
+
+def get_image_backend() -> str:
+    """The name that `set_image_backend` set, "pil" at start.
+
+    Example:
+        >>> paddle.vision.get_image_backend()
+        'pil'
+    """
+    return _backend
+
+
+def image_load(path: str, backend: str | None = None) -> Any:
+    """Read an image file.
+
+    Args:
+        path: the file.
+        backend: "pil", "cv2" or "tensor" (float [C, H, W] from 0 to 1), default the one that is set.
+
+    Raises:
+        ValueError: another backend.
+        FileNotFoundError: no such file.
+    """
+    backend = check_backend(backend or _backend, "image_load")
+    from PIL import Image
+    image = Image.open(path)
+    if backend == "pil":
+        return image
+    if backend == "tensor":
+        from .transforms import functional
+        return functional.to_tensor(image)
+    import numpy as np
+    return np.ascontiguousarray(np.asarray(image.convert("RGB"))[:, :, ::-1])

@@ -1,0 +1,4 @@
+"""Networks for pictures."""
+from .lenet import LeNet
+
+__all__ = ["LeNet"]
