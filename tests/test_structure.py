@@ -1,0 +1,73 @@
+"""The shape of the house: imports only go down, files stay readable, public names are documented."""
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import paddle
+from paddle.engine.executable import Kernel
+from paddle.engine.op import registry
+
+ROOT = Path(paddle.__file__).parent
+FLOORS = ["engine", "ops", "nn"]  # below everything else, in this order
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def imported(path):
+    """The parts of paddle that a file imports when it is imported itself (not inside functions)."""
+    package = ("paddle", *path.relative_to(ROOT).parent.parts)
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = package[:len(package) - node.level + 1]
+            names = [(*base, *node.module.split("."))] if node.module else [(*base, alias.name) for alias in node.names]
+            yield from names
+
+
+def floor(parts):
+    return FLOORS.index(parts[1]) if len(parts) > 1 and parts[1] in FLOORS else len(FLOORS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_only_go_down(path):
+    here = floor(("paddle", *path.relative_to(ROOT).parts))
+    if here == len(FLOORS):
+        return
+    for parts in imported(path):
+        target = floor(parts)
+        # small leaves without imports of their own upward may be used from anywhere
+        if target == len(FLOORS) and parts[1:2] in (("utils",), ("regularizer",), ("version",)):
+            continue
+        assert target <= here, f"{path.relative_to(ROOT)} imports {'.'.join(parts)}, which lies above it"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_stay_readable(path):
+    assert len(path.read_text().splitlines()) <= 800
+
+
+def test_every_operator_is_one_kernel_with_a_documented_face():
+    assert len(registry) > 300
+    for name, op in registry.items():
+        assert isinstance(op, Kernel) and op.name == name
+
+
+MODULES = ["paddle", "paddle.nn", "paddle.nn.functional", "paddle.optimizer", "paddle.optimizer.lr", "paddle.io",
+           "paddle.metric", "paddle.autograd", "paddle.linalg", "paddle.vision.transforms"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_public_names_are_documented(name):
+    module = sys.modules[name]
+    missing = [n for n, value in vars(module).items() if not n.startswith("_") and (inspect.isfunction(value) or inspect.isclass(value))
+               and (value.__module__ or "").startswith("paddle") and not inspect.getdoc(value)]
+    assert not missing
+
+
+def test_import_brings_no_heavy_package():
+    code = ("import sys, paddle; heavy = [m for m in ('PIL', 'scipy', 'sklearn', 'tqdm', 'safetensors', 'torch', 'onnx') "
+            "if m in sys.modules]; print(heavy)")
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT.parent)
+    assert out.stdout.strip() == "[]", out.stdout + out.stderr
