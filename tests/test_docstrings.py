@@ -30,7 +30,7 @@ def examples():
                         yield pytest.param(test, id=f"{value.__module__}.{label}")
 
 
-@pytest.mark.parametrize("example", examples())
+@pytest.mark.parametrize("example", list(examples()))
 def test_example(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = []

@@ -221,11 +221,12 @@ def op(fn: Callable | None = None, *, name: str | None = None, method: Any = Non
         export: put the name into the `__all__` of the module.
         metadata: see `Op`.
 
-    Example:
-        >>> @op(scalars="y")
-        ... def add(x, y):
-        ...     x, y = promote("add", x, y)
-        ...     return x + y
+    For example::
+
+        @op(scalars="y")
+        def add(x, y):
+            x, y = promote("add", x, y)
+            return x + y
     """
     if fn is None:
         return functools.partial(op, name=name, method=method, inplace=inplace, export=export, **metadata)
