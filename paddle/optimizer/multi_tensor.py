@@ -1,0 +1,290 @@
+"""The compiled step: all parameters of an optimizer are updated by one executable.
+
+Parameters that always step together and alike form a `Pack`. The states of small ones lie one after the other in one
+array for each kind, because the number of arrays is what a call costs; a large parameter is a pack of its own. A `Plan`
+is what one step does: its packs, the order of the arrays, and the executable. Executables are shared by all optimizers
+that do the same (`_executable`); whatever may change between steps is an input.
+"""
+from __future__ import annotations
+
+import functools
+import sys
+from types import SimpleNamespace
+from typing import Any, Callable, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import errors
+from ..engine.storage import Storage
+from ..engine.tensor import Tensor, _make
+
+SMALL = 16384  # elements; smaller parameters share arrays
+
+
+class Kind(NamedTuple):
+    """What the parameters of a pack have in common."""
+
+    group: int  # the parameter group
+    rate: float  # factor of the learning rate
+    decay: tuple[str, float] | None  # kind and coefficient of the penalty
+    clipped: bool
+    numbers: tuple  # further numbers that the optimizer has for each parameter
+    dtype: Any
+    master: bool  # whether a float32 copy is trained in place of the parameter
+    sharding: Any
+    scalars: tuple  # the numbers in the state when the pack was made
+
+    @property
+    def compute_dtype(self) -> Any:
+        """What the update is computed in and its state kept in: float32 for 16-bit parameters."""
+        return np.dtype(np.float32) if np.dtype(self.dtype).itemsize < 4 else self.dtype
+
+
+class Pack:
+    """Parameters that step together. `states` has one array for each kind of state (and "master"): of the parameter's
+    shape when `single`, otherwise all parameters flat, one after the other."""
+
+    __slots__ = ("members", "shapes", "kind", "states", "row", "single")
+
+    def __init__(self, members: list, shapes: list, kind: Kind, states: dict, row: int, single: bool):
+        self.members = members  # weak references
+        self.shapes = shapes
+        self.kind = kind
+        self.states = states
+        self.row = row  # of the array that holds the scalars of all packs
+        self.single = single
+
+    def state(self, name: str, index: int) -> jax.Array:
+        """The state of one parameter, a copy of its own."""
+        array = self.states[name]
+        if self.single:
+            return jnp.array(array, copy=True)
+        start = sum(_size(s) for s in self.shapes[:index])
+        lead = array.shape[:-1]
+        return jax.lax.slice_in_dim(array, start, start + _size(self.shapes[index]), axis=-1).reshape(lead + self.shapes[index])
+
+
+def _size(shape: tuple) -> int:
+    n = 1
+    for d in shape:
+        n *= d
+    return n
+
+
+def is_small(shape: tuple, sharding: Any) -> bool:
+    return _size(shape) < SMALL and isinstance(sharding, (jax.sharding.SingleDeviceSharding, type(None)))
+
+
+class PackSpec(NamedTuple):
+    """The part of a pack that the executable depends on."""
+
+    row: int
+    count: int
+    single: bool
+    decay: str | None
+    clip: int | None  # position in the list of clipping rules
+    writes: bool  # give the clipped or unscaled gradients back
+    dtype: Any
+    compute_dtype: Any
+    master: bool
+    sharding: Any
+
+
+class Spec(NamedTuple):
+    """What an executable depends on, apart from shapes and types."""
+
+    rule: type  # the optimizer class
+    options: tuple  # its fixed settings
+    states: tuple  # names of the states
+    scalars: tuple  # names of the numbers in the state
+    numbers: tuple  # names of the numbers in a row of the input
+    packs: tuple[PackSpec, ...]
+    clips: tuple[type, ...]  # kinds of the clipping rules
+
+
+@functools.lru_cache(maxsize=512)
+def _executable(spec: Spec, donate: bool) -> Callable:
+    def step(*args):
+        return _step(spec, *args)
+    step.__name__ = step.__qualname__ = spec.rule.__name__.lower() + "_step"
+    return jax.jit(step, donate_argnums=(1, 4, 5) if donate else (1, 5))
+
+
+def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, large: list, states: list, inverse_scale: Any) -> tuple:
+    """One step on arrays.
+
+    Args:
+        numbers: a flat array: for each pack learning rate, hyperparameters and the coefficient of the decay, then two
+            numbers for each clipping rule.
+        scalars: [packs of the optimizer, scalars], the numbers in the state, such as powers of beta.
+        grads: the gradients, pack by pack.
+        small, large: the parameters of packs that are not single or single, without those that have master weights.
+        states: for each pack the list of its states.
+        inverse_scale: what the gradients are multiplied by first (1 / loss scale), or None. If one of them is then infinite
+            or NaN, nothing changes.
+
+    Returns:
+        (parameters pack by pack, states, scalars, gradients to be written back, whether a gradient is infinite or NaN)
+    """
+    width = len(spec.numbers)
+    rows = [numbers[i * width:(i + 1) * width] for i in range(len(spec.packs))]
+    rest = numbers[len(spec.packs) * width:]
+    source, params = iter(grads), {True: iter(large), False: iter(small)}
+    flat_grads, flat_params, given, each = [], [], [], []
+    for pack, state in zip(spec.packs, states):
+        mine = [next(source) for _ in range(pack.count)]
+        old = None if pack.master else [next(params[pack.single]) for _ in range(pack.count)]
+        for p, g in zip(old or mine, mine):
+            if p.shape != g.shape:
+                raise errors.ValueError_(f"{spec.rule.__name__}: a parameter of shape {list(p.shape)} has a gradient of shape "
+                                         f"{list(g.shape)}")
+        given.append(mine)
+        each.append(_parts([g.shape for g in mine], pack.single))
+        flat_grads.append(_join([g.astype(pack.compute_dtype) for g in mine], pack.single))
+        flat_params.append(state[-1] if pack.master else _join(old, pack.single))
+    bad = None
+    if inverse_scale is not None:
+        flat_grads = [g * jnp.asarray(inverse_scale, g.dtype) for g in flat_grads]
+        bad = ~jnp.all(jnp.stack([jnp.all(jnp.isfinite(g)) for g in flat_grads]))
+    for i, clip in enumerate(spec.clips):
+        chosen = [k for k, pack in enumerate(spec.packs) if pack.clip == i]
+        clipped = clip._clip([flat_grads[k] for k in chosen], rest[2 * i], rest[2 * i + 1], [each[k] for k in chosen])
+        for k, g in zip(chosen, clipped):
+            flat_grads[k] = g
+    written, out_params, out_states, out_scalars = [], [], [], scalars
+    for k, pack in enumerate(spec.packs):
+        dtype = pack.compute_dtype
+        p, g, shapes = flat_params[k].astype(dtype), flat_grads[k], [g.shape for g in given[k]]
+        if pack.writes:
+            written.extend(part.astype(mine.dtype) for part, mine in zip(_split(g, shapes, pack.single), given[k]))
+        h = SimpleNamespace(**{name: rows[k][i].astype(dtype) for i, name in enumerate(spec.numbers)}, **dict(spec.options),
+                            each=each[k])
+        if "rescale_grad" in spec.numbers:
+            g = g * h.rescale_grad
+        if pack.decay is not None:
+            g = g + h.decay * (p if pack.decay == "l2" else jnp.sign(p))
+        old = dict(zip(spec.states, states[k]))
+        old.update((name, scalars[pack.row, i].astype(dtype)) for i, name in enumerate(spec.scalars))
+        new_p, new = spec.rule._update(p, g, old, h)
+        if bad is not None:
+            new_p = jnp.where(bad, p, new_p)
+            new = {name: jnp.where(bad, old[name], value) for name, value in new.items()}
+        if spec.scalars:
+            row = jnp.stack([new[name].astype(scalars.dtype).reshape(()) for name in spec.scalars])
+            out_scalars = out_scalars.at[pack.row].set(row)
+        state = [new[name].astype(dtype) for name in spec.states]
+        if pack.master:
+            state.append(new_p)
+        new_params = [q.astype(pack.dtype) for q in _split(new_p, shapes, pack.single)]
+        if pack.sharding is not None:
+            new_params = [jax.lax.with_sharding_constraint(q, pack.sharding) for q in new_params]
+        out_params.extend(new_params)
+        out_states.append(state)
+    return out_params, out_states, out_scalars, written, bad
+
+
+def _join(arrays: list, single: bool) -> Any:
+    return arrays[0] if single else jnp.concatenate([a.reshape(-1) for a in arrays])
+
+
+def _split(flat: Any, shapes: list, single: bool) -> list:
+    if single:
+        return [flat]
+    out, start = [], 0
+    for shape in shapes:
+        end = start + _size(shape)
+        out.append(flat[start:end].reshape(shape))
+        start = end
+    return out
+
+
+def _parts(shapes: list, single: bool) -> Callable:
+    """A function that applies another one to each parameter's part of some arrays."""
+    def each(fn: Callable, *arrays: Any) -> Any:
+        if single:
+            return fn(*arrays)
+        parts = zip(*(_split(a, shapes, False) for a in arrays))
+        return jnp.concatenate([fn(*part).reshape(-1) for part in parts])
+    return each
+
+
+def _held_elsewhere(params: list[Tensor]) -> bool:
+    """Whether anybody but the slots of the parameters holds one of their arrays: the tape, a user, another tensor."""
+    count = sys.getrefcount
+    for p in params:
+        if type(p._storage) is not Storage or count(p._value) > _ALONE:
+            return True
+    return False
+
+
+def _references() -> int:
+    """How often an array is referenced that only its slot holds, counted as above."""
+    for p in [_make(object())]:
+        return sys.getrefcount(p._value)
+    return 0
+
+
+_ALONE = _references()
+
+
+class Plan:
+    """One step: which packs, in which order the arrays, which executable.
+
+    Args:
+        packs: the packs, together all parameters of the step.
+        order: for each parameter, pack by pack, its position in what `run` gets.
+        clips: the clipping rule of each parameter group; every group is clipped by itself.
+    """
+
+    __slots__ = ("packs", "order", "spec", "scaled_spec", "clips", "dtype", "small", "large", "written")
+
+    def __init__(self, packs: list[Pack], order: list[int], rule: type, options: tuple, states: tuple, scalars: tuple,
+                 numbers: tuple, clips: list):
+        self.packs, self.order = packs, order
+        groups = sorted({pack.kind.group for pack in packs if pack.kind.clipped and clips[pack.kind.group] is not None})
+        self.clips = [clips[g] for g in groups]
+        specs = []
+        self.small: list[int] = []  # positions among the ordered parameters
+        self.large: list[int] = []
+        self.written: list[int] = []
+        at = 0
+        for pack in packs:
+            kind = pack.kind
+            clip = groups.index(kind.group) if kind.clipped and kind.group in groups else None
+            writes = clip is not None and self.clips[clip]._writes_back
+            specs.append(PackSpec(pack.row, len(pack.members), pack.single, kind.decay[0] if kind.decay else None, clip, writes,
+                                  kind.dtype, kind.compute_dtype, kind.master, kind.sharding))
+            mine = range(at, at + len(pack.members))
+            at = mine.stop
+            if not kind.master:
+                (self.large if pack.single else self.small).extend(mine)
+            if writes:
+                self.written.extend(mine)
+        self.spec = Spec(rule, options, states, scalars, numbers, tuple(specs), tuple(type(c) for c in self.clips))
+        self.scaled_spec = self.spec._replace(packs=tuple(s._replace(writes=True) for s in specs))
+        self.dtype = np.float64 if any(s.compute_dtype == np.float64 for s in specs) else np.float32
+
+    def run(self, params: list[Tensor], grads: list[Tensor], numbers: list[float], scalars: Any, inverse_scale: Any = None) -> tuple:
+        """Make the step. Returns (the new scalars, whether a gradient was infinite or NaN)."""
+        params = [params[i] for i in self.order]
+        grads = [grads[i] for i in self.order]
+        values = [g._value for g in grads]
+        large = [params[i] for i in self.large]
+        donate = bool(large) and not isinstance(values[0], jax.core.Tracer) and not _held_elsewhere(large)
+        run = _executable(self.spec if inverse_scale is None else self.scaled_spec, donate)
+        new_params, states, scalars, written, bad = run(
+            np.array(numbers, self.dtype), scalars, values, [params[i]._value for i in self.small], [p._value for p in large],
+            [list(pack.states.values()) for pack in self.packs], inverse_scale)
+        for p, value in zip(params, new_params):
+            if type(p._storage) is Storage:
+                p._storage.value = value  # the version stays: a graph that is kept may go on with the old value
+            else:
+                p._write_array(value)
+        for pack, state in zip(self.packs, states):
+            pack.states.update(zip(pack.states, state))
+        if written:
+            for g, value in zip(grads if inverse_scale is not None else [grads[i] for i in self.written], written):
+                g._write_array(value)
+        return scalars, bad
