@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from typing import Any, Callable, Iterator
 
 import jax
@@ -10,10 +11,11 @@ import numpy as np
 from . import dtype as dtypes
 from . import errors, place as places
 from .dtype import DType, to_dtype
-from .modes import modes
+from .modes import modes, set_mode
 from .storage import Storage, View
 
 _names = itertools.count()
+parameters: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # every Parameter that is alive, by its id
 
 
 class Size(list):
@@ -82,18 +84,24 @@ class Tensor:
         """Take over the value (and, with the tape on, the history) of `out`: the end of every in-place operation."""
         storage = self._storage
         value = out._value
-        if isinstance(storage, View):
-            base = storage.base
-            written = storage.op.view(base._snapshot(), out, *storage.args)
-            storage.cached = value
-            base._rebind(written)
-            storage.seen = storage.version
-        else:
+        if not isinstance(storage, View):
             storage.write(value)
+            storage.version += 1
+        elif not (storage.follows and modes.grad) or storage.source._is_live_leaf():  # a leaf stays one, as officially
+            storage.write(value)
+            storage.root.version += 1
+        else:
+            base = storage.source
+            with set_mode(amp=None):
+                base._rebind(storage.op.view(base._snapshot(), out, *storage.args))
+            storage.keep(value)
         if modes.grad:
-            self._node, self._index = out._node, out._index
-            self._stop = self._stop and out._stop
+            self._join(out)
         return self
+
+    def _join(self, out: "Tensor") -> None:
+        """Take over the history of `out`, the new value of this tensor."""
+        self._node, self._index, self._stop = out._node, out._index, out._stop
 
     def _snapshot(self) -> "Tensor":
         """The same value and history in a slot of its own, which later in-place operations on self do not touch."""
@@ -103,21 +111,41 @@ class Tensor:
         """self = function(self, ...), in place. Shape (unless `reshapes`) and dtype stay."""
         name = getattr(function, "__name__", "an in-place operation") + "_"
         self._check_writable(name)
-        out = function(self._snapshot(), *args, **kwargs)
-        if not reshapes and out._value.shape != self._value.shape:
+        before = self._snapshot()
+        out = function(before, *args, **kwargs)
+        if reshapes:
+            return self._replace(out, before)
+        if out._value.shape != self._value.shape:
             raise errors.ValueError_(f"{name}: the result has shape {list(out.shape)}, which does not fit in place into "
                                      f"{list(self.shape)}")
-        if out.dtype is not self.dtype and not reshapes:
+        if out.dtype is not self.dtype:
             out = out.astype(self.dtype)
         return self._rebind(out)
 
+    def _replace(self, out: "Tensor", before: "Tensor") -> "Tensor":
+        """Become `out`, whose shape or dtype may differ; other tensors over the memory of self keep theirs. When `out`
+        is a view of `before`, a snapshot of self, the memory stays shared."""
+        storage, version = self._storage, self._storage.version + 1
+        view = out._storage
+        if isinstance(view, View) and view.base is before:
+            old = _make(None)
+            old._adopt(self)
+            self._storage = View(out._value, old, view.op, view.args)
+        else:
+            self._storage = Storage(out._value)
+            self._storage.version = version
+        storage.root.version = version
+        if modes.grad:
+            self._join(out)
+        return self
+
+    def _is_live_leaf(self) -> bool:
+        return not self._stop and self.is_leaf and self.dtype.is_differentiable
+
     def _check_writable(self, name: str) -> None:
-        if modes.grad and not self._stop and self.is_leaf and self.dtype.is_differentiable:
+        if modes.grad and self._is_live_leaf():
             raise errors.ValueError_(f"{name}: a leaf tensor that wants a gradient (stop_gradient=False) cannot be changed "
                                      "in place; use paddle.no_grad() or change a copy")
-        storage = self._storage
-        if isinstance(storage, View):
-            storage.base._check_writable(name)
 
     @property
     def inplace_version(self) -> int:
@@ -207,7 +235,8 @@ class Tensor:
         return official_strides(self) == _row_major(self._value.shape)
 
     def contiguous(self) -> "Tensor":
-        return self
+        """Self when its layout is row-major, otherwise a copy that is."""
+        return self if self.is_contiguous() else self.clone()  # type: ignore[attr-defined]
 
     def is_dense(self) -> bool:
         return True
@@ -252,8 +281,12 @@ class Tensor:
 
     @stop_gradient.setter
     def stop_gradient(self, value: bool) -> None:
-        self._stop = bool(value)
-        if not self._stop and (self._node is None or self._node.is_source) and self.dtype.is_differentiable:
+        value = bool(value)
+        if value is not self._stop and isinstance(self._storage, View):
+            self._value
+            self._storage.follows = False  # the flag is the user's from now on
+        self._stop = value
+        if not value and (self._node is None or self._node.traced) and self.dtype.is_differentiable:
             from .tape import AccumulateGrad
             self._node, self._index = AccumulateGrad(self), 0
 
@@ -368,12 +401,13 @@ class Tensor:
         """A tensor over the same memory, without history. In-place changes of either are seen by both."""
         storage = self._storage
         if isinstance(storage, View):
-            storage = View(self._value, storage.base.detach(), storage.op, storage.args)
+            storage = View(self._value, storage.source, storage.op, storage.args, False)
         out = Tensor.__new__(Tensor)
         out._storage, out._node, out._index, out._stop = storage, None, 0, True
         return out
 
     def detach_(self) -> "Tensor":
+        self.stop_gradient = True
         self._node, self._index, self._stop = None, 0, True
         return self
 
@@ -393,8 +427,10 @@ class Tensor:
 
     # ---- to Python and NumPy ----
     def numpy(self) -> np.ndarray:
-        """A NumPy copy: later in-place changes of the tensor are not seen in it."""
-        return np.array(self._concrete("numpy"), copy=True)
+        """A NumPy copy: later in-place changes of the tensor are not seen in it. NumPy has no bfloat16; as officially,
+        its bits come as uint16, and `np.asarray(x)` gives the values (type of the package ml_dtypes)."""
+        array = np.array(self._concrete("numpy"), copy=True)
+        return array.view(np.uint16) if array.dtype == dtypes.bfloat16.numpy else array
 
     def _concrete(self, what: str) -> np.ndarray:
         value = self._value
@@ -403,8 +439,7 @@ class Tensor:
         return np.asarray(value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype)
+        return np.array(self._concrete("numpy"), dtype=dtype, copy=True)
 
     def item(self, *args: int) -> Any:
         """One element as a Python number: the only one, or that at a flat position or at an index.
@@ -467,7 +502,9 @@ class Tensor:
         return id(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item() if spec and self._value.size == 1 else str(self), spec)
+        if not self._value.ndim or spec and self._value.size == 1:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
 
     def __repr__(self) -> str:
         from .printing import tensor_text
@@ -477,31 +514,27 @@ class Tensor:
 
     # ---- copies ----
     def __deepcopy__(self, memo: dict) -> "Tensor":
-        if not self.is_leaf:
-            raise RuntimeError("(PreconditionNotMet) deepcopy: only leaf tensors can be copied deeply; clone() keeps the history")
         out = type(self).__new__(type(self))
         memo[id(self)] = out
         out._adopt(_make(jax.numpy.array(self._value, copy=True)))
         from copy import deepcopy
         for key, entry in self.__dict__.items():
-            out.__dict__[key] = entry if key == "_name" else deepcopy(entry, memo)
+            if key != "_grad":
+                out.__dict__[key] = entry if key == "_name" else deepcopy(entry, memo)
         if self._name is not None:
             out._name = f"{self._name}_deepcopy_{next(_names)}"
         out.stop_gradient = self._stop
         return out
 
     def __copy__(self) -> "Tensor":
-        out = type(self).__new__(type(self))
-        out._adopt(self)
-        out.__dict__.update(self.__dict__)
-        return out
+        return self.__deepcopy__({})
 
     def _adopt(self, other: "Tensor") -> None:
         self._storage, self._node, self._index, self._stop = other._storage, other._node, other._index, other._stop
 
     def __reduce__(self):
         state = {k: v for k, v in self.__dict__.items() if k != "_grad"}
-        return _unpickle, (type(self), self.numpy(), self._stop, state)
+        return _unpickle, (type(self), self._concrete("pickle"), self._stop, state)
 
     def set_value(self, value: Any) -> None:
         """Overwrite the value with an array or tensor of the same shape; the dtype stays.
@@ -517,14 +550,12 @@ class Tensor:
         """Overwrite the value with an array (any dtype), outside the tape, on the device where the tensor lies."""
         old = self._value
         if isinstance(new, np.ndarray):
+            if new.dtype == np.uint16 and old.dtype == dtypes.bfloat16.numpy:
+                new = new.view(old.dtype)  # what numpy() gave
             new = jax.device_put(np.array(new, dtype=old.dtype, copy=True), _device_of(old))
         elif new.dtype != old.dtype:
             new = new.astype(old.dtype)
-        mode, modes.grad = modes.grad, False
-        try:
-            self._rebind(_make(new))
-        finally:
-            modes.grad = mode
+        self._storage.write(new)
 
     def copy_(self, other: Any, blocking: bool = True) -> "Tensor":
         """Overwrite with the values of another tensor of the same shape."""
@@ -608,6 +639,11 @@ class Parameter(Tensor):
     """
 
     persistable = True
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "Parameter":
+        self = super().__new__(cls)
+        parameters[id(self)] = self
+        return self
 
     def __init__(self, value: Any, dtype: Any = None, trainable: bool = True, name: str | None = None, **attributes: Any):
         super().__init__(value, dtype)
