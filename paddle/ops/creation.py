@@ -50,8 +50,8 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
         if array.dtype not in dtypes._by_numpy:
             raise errors.ValueError_(f"to_tensor: data of type {array.dtype} is no array of numbers: {errors.describe(data)}")
         value = jnp.asarray(array)
-    if place is not None:
-        value = jax.device_put(value, places.parse_place(place, "place").device())
+    if place is not None and (device := places.parse_place(place, "place").device()) not in value.devices():
+        value = jax.device_put(value, device)  # (on the same device this would be a second array over the same buffer)
     out = _make(value)
     if not stop_gradient:
         out.stop_gradient = False
