@@ -60,7 +60,7 @@ def _walk(roots: list[tuple[Node, int, Any]], targets: set | None, blocked: set,
     while heap:
         node = heapq.heappop(heap)[1]
         gradients = pending.pop(node)
-        if node.hooks:
+        if node.hooks and not (node.is_leaf and targets is not None):  # hooks of leaves are for what accumulates there
             _run_hooks(node, gradients, create_graph)
         if targets is not None:
             for index, gradient in enumerate(gradients):

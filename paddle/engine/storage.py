@@ -1,13 +1,14 @@
 """Storage: the slot that holds a tensor's array, shared by tensors that share memory officially.
 
-Arrays are immutable, so an in-place operation puts another array into the slot and raises the slot's version. Tensors
-that see each other's writes share a slot (`detach`) or derive from one (`View`: slices, `reshape`, `transpose`).
+Arrays are immutable, so an in-place operation puts another array into the slot. Tensors that see each other's writes
+share a slot (`detach`) or derive from one (`View`: slices, `reshape`, `transpose`). `version` counts the in-place
+operations, officially those that autograd has to know of: an optimizer's update and `set_value` are not counted.
 """
 from __future__ import annotations
 
 from typing import Any, Callable
 
-from .modes import set_mode
+from .modes import modes, set_mode
 
 
 # Views of views deeper than this are copies: a loop `x = x[1:]` must not keep every step alive.
@@ -33,44 +34,67 @@ class Storage:
     def write(self, value: Any) -> None:
         self.value = value
         self.pending = None
-        self.version += 1
 
     def postpone(self, pending: Callable[[], Any]) -> None:
         """Replace the array by one that `pending()` makes when it is needed."""
         self.value = None
         self.pending = pending
-        self.version += 1
+
+    @property
+    def root(self) -> "Storage":
+        """The slot at the bottom: itself, or for a view the one that all tensors over the same memory derive from."""
+        return self
 
 
 class View(Storage):
     """A slot that derives from the slot of a base tensor by an operator and its arguments.
 
-    `value` stays None, so that every read comes here and compares versions: unchanged, the array computed last is
-    good; otherwise the operator runs again on the base, with the tape on, and the owner joins the new graph.
+    `value` stays None, so that every read comes here and looks at the array at the root: when it is another one, the
+    operator runs again on the base. A view that was made while recording (`follows`) then joins the graph of its base,
+    and writing to it is an operation on the base; any other only shares the memory.
     """
 
-    __slots__ = ("base", "op", "args", "cached", "seen", "depth")
+    __slots__ = ("base", "slot", "root", "op", "args", "cached", "seen", "depth", "follows")
 
-    def __init__(self, value: Any, base: Any, op: Any, args: tuple):
+    def __init__(self, value: Any, base: Any, op: Any, args: tuple, follows: bool | None = None):
         self.value = None
         self.pending = None
         self.base, self.op, self.args = base, op, args
+        self.slot = base._storage
+        self.root = self.slot.root  # type: ignore[misc]
         self.cached = value
-        self.seen = base._storage.version
-        self.depth = getattr(base._storage, "depth", 0) + 1
+        self.seen = self.root.value
+        self.depth = getattr(self.slot, "depth", 0) + 1
+        self.follows = modes.grad if follows is None else follows
 
     @property
     def version(self) -> int:  # type: ignore[override]  # one counter for all tensors over the same memory
-        return self.base._storage.version
+        return self.root.version
+
+    @property
+    def source(self) -> Any:
+        """The tensor to derive from: the base, or what it was before an in-place operation gave it another shape."""
+        tensor = self.base
+        while tensor._storage is not self.slot and isinstance(tensor._storage, View):
+            tensor = tensor._storage.base
+        return tensor
 
     def read(self, owner: Any) -> Any:
-        if self.seen != self.base._storage.version:
-            with set_mode(grad=True, amp=None):
-                fresh = self.op.public(self.base, *self.args)
-            self.cached = fresh._value
-            self.seen = self.base._storage.version
-            owner._node, owner._index, owner._stop = fresh._node, fresh._index, fresh._stop
+        if self.seen is not self.root.value:
+            with set_mode(grad=self.follows, amp=None):
+                fresh = self.op.public(self.source, *self.args)
+            self.keep(fresh._value)
+            if self.follows:
+                owner._node, owner._index, owner._stop = fresh._node, fresh._index, fresh._stop
         return self.cached
 
+    def keep(self, value: Any) -> None:
+        """`value` is what the operator gives for the present array at the root."""
+        self.cached = value
+        self.seen = self.root.value
+
     def write(self, value: Any) -> None:
-        raise AssertionError("a view is written through Tensor._rebind")
+        source = self.source
+        with set_mode(grad=False, amp=None):
+            source._storage.write(self.op.view(source._snapshot(), value, *self.args)._value)
+        self.keep(value)

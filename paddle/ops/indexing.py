@@ -127,9 +127,10 @@ def _write_slice(base, value, starts, form):
 def _slice_strides(strides, out, base, starts, form):
     _, steps, drop, new = form
     kept = [s * abs(k) if k > 0 else -s * abs(k) for i, (s, k) in enumerate(zip(strides, steps)) if i not in drop]
-    for position in new:
-        kept.insert(position, 0 if position >= len(kept) else kept[position] * out.shape[position])
-    return kept
+    shape, found = out.shape, []
+    for axis in range(len(shape) - 1, -1, -1):
+        found.append(kept.pop() if axis not in new else found[-1] * shape[axis + 1] if found else 1)
+    return found[::-1]
 
 
 @op(method=False, export=False, view=_write_slice, view_strides=_slice_strides)
