@@ -30,7 +30,11 @@ def _negative(x):
 
 # ---- piecewise linear ----
 
-@nn_op(inplace=True, gradient=lambda inputs, outputs, cotangents: jnp.where(outputs[0] <= 0, 0, cotangents[0]))
+def _relu_gradient(inputs, outputs, cotangents):
+    return None if cotangents[0] is None else jnp.where(outputs[0] <= 0, 0, cotangents[0])
+
+
+@nn_op(inplace=True, gradient=_relu_gradient)
 def relu(x):
     """max(x, 0), elementwise (Nair and Hinton, ICML 2010). The gradient at 0 is 0; NaN stays NaN and lets it pass.
 

@@ -113,7 +113,7 @@ def _max_steps(x, windows):
 def _max_gradient(inputs, outputs, cotangents, name, n, *arguments):
     x, g = inputs[0], cotangents[0]
     windows = _read(name, n, x, *arguments)
-    if _empty(x, windows):
+    if g is None or _empty(x, windows):
         return jnp.zeros_like(x)
     steps = _max_steps(x, windows)
     for w, before, after in zip(windows, steps[-2::-1], steps[:0:-1]):
@@ -390,18 +390,19 @@ def _adaptive_bounds(length, count):
 def _adaptive_avg(x, name, n, output_size, data_format):
     x = as_float(x)
     axes, wanted = _output_sizes(name, x, n, output_size, window.channel_last(name, data_format, n))
+    if x.size == 0 or 0 in wanted:
+        shape = list(x.shape)
+        for axis, count in zip(axes, wanted):
+            shape[axis] = count
+        return jnp.full(shape, jnp.nan, x.dtype)
     for axis, count in zip(axes, wanted):
         length = x.shape[axis]
         if count == length:
             continue
-        if count and length % count == 0:
+        if length % count == 0:
             x = jnp.mean(x.reshape(x.shape[:axis] + (count, length // count) + x.shape[axis + 1:]), axis + 1)
             continue
         start, end = _adaptive_bounds(length, count)
-        shape = list(x.shape)
-        shape[axis] = count
-        if count == 0 or length == 0:
-            return jnp.full(shape, jnp.nan, x.dtype)
         at = start[:, None] + np.arange((end - start).max())
         inside = (at < end[:, None]).reshape([1] * axis + list(at.shape) + [1] * (x.ndim - axis - 1))
         parts = jnp.where(inside, jnp.take(x, np.minimum(at, length - 1), axis), 0)

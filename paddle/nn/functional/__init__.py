@@ -6,5 +6,6 @@ from ...ops.diagonals import diag_embed
 from ...ops.dropout import *
 from ...ops.elementwise import sigmoid, tanh, tanh_
 from ...ops.embedding import *
+from ...ops.normalization import *
 from ...ops.manipulation import pad
 from ...ops.pooling import *
