@@ -4,8 +4,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import urllib.error
-import urllib.request
 import warnings
 
 from ..engine import errors
@@ -72,6 +70,7 @@ def cached_file(url: str, folder: str, md5sum: str | None = None, download: bool
 def _fetch(url: str, path: str, md5sum: str | None) -> None:
     if not url.startswith(("https://", "http://")):
         raise ValueError(f"{url!r} is no web address")
+    import urllib.request
     with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer, atomic_write(path) as f:
         shutil.copyfileobj(answer, f, 1 << 20)
         expected = answer.headers.get("Content-Length")

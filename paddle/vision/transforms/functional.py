@@ -203,7 +203,8 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
 
     Args:
         padding: an int, (left and right, top and bottom), or (left, top, right, bottom).
-        fill: the value of the frame, or one for each channel, in the mode "constant".
+        fill: the value of the frame, or one for each channel, in the mode "constant". (A number fills all channels of arrays
+            and tensors; of a colour Pillow image only the first, where Pillow takes it as an integer colour.)
         padding_mode: "constant", "edge", "reflect" or "symmetric".
 
     Raises:
@@ -217,7 +218,9 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
         return _pad_tensor(img, (left, right, top, bottom), fill, padding_mode)
     if kind == "pil" and padding_mode == "constant":
         from PIL import ImageOps
-        return ImageOps.expand(img, border=(left, top, right, bottom), fill=_fill_of(img, fill, "pad"))
+        if not isinstance(fill, numbers.Number):
+            fill = _fill_of(img, fill, "pad")
+        return ImageOps.expand(img, border=(left, top, right, bottom), fill=fill)  # a number: Pillow's integer colour
     array = _array_of(img)
     widths = [(top, bottom), (left, right)] + [(0, 0)] * (array.ndim - 2)
     if padding_mode != "constant":
@@ -387,20 +390,14 @@ def rotate(img: Any, angle: float, interpolation: str = "nearest", expand: bool 
         center: (x, y) from the upper left corner; default the middle.
         fill: the value outside, or one for each channel.
     """
-    kind = kind_of(img, "rotate")
-    if kind == "tensor":
-        array = img.numpy()
-        planes = array.reshape(-1, *array.shape[-2:]).transpose(1, 2, 0)
-        out = rotate(planes, angle, interpolation, expand, center, fill).transpose(2, 0, 1)
-        from ...ops.creation import to_tensor as tensor_of
-        return tensor_of(np.ascontiguousarray(out.reshape(*array.shape[:-2], *out.shape[-2:])))
+    from .warp import on_images
     method = pillow_method(interpolation, "rotate", ("nearest", "bilinear", "bicubic"))
     if not isinstance(angle, numbers.Real) or not math.isfinite(angle):
         raise errors.ValueError_(f"rotate: angle must be a number, got {angle!r}")
 
     def turn(image: Any) -> Any:
         return image.rotate(angle, method, expand=expand, center=center, fillcolor=_fill_of(image, fill, "rotate"))
-    return turn(img) if kind == "pil" else through_pillow(img, turn)
+    return on_images(img, turn)
 
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
@@ -420,6 +417,9 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
         grey = img if img.shape[2] == 1 else _cast((img.astype("float64") @ _LUMA)[:, :, None], img.dtype)
         return grey if num_output_channels == 1 else np.repeat(grey, 3, axis=2)
     from ...ops.joining import concat
-    r, g, b = (img[..., i:i + 1, :, :] if img.shape[axis] == 3 else img for i in range(3))
-    grey = img if img.shape[axis] == 1 else (r * _LUMA[0] + g * _LUMA[1] + b * _LUMA[2]).astype(img.dtype)
+    if img.shape[axis] == 1:
+        grey = img
+    else:
+        r, g, b = (img[..., i:i + 1, :, :] for i in range(3))
+        grey = (r * 0.2989 + g * 0.587 + b * 0.114).astype(img.dtype)  # the official weights, for tensors
     return grey if num_output_channels == 1 else concat([grey] * 3, axis=axis)
