@@ -1,0 +1,1 @@
+"""Layer classes, one file a family."""
