@@ -18,6 +18,7 @@ from ..engine.op import api, op
 from ..engine.storage import Storage, View
 from ..engine.tensor import Tensor, official_strides
 from .axes import axes_of, axis_of
+from .indexing import _plan, slice_get
 
 
 # ---- data types ----
@@ -885,7 +886,7 @@ def unfold(x, axis, size, step):
 
 
 def _piece_back(base, value, index, axis):
-    return _piece_write(base, value, index, axis)
+    return piece_write(base, value, index, axis)
 
 
 @op(method=False, export=False, name="select", scalars="index", view=_piece_back,
@@ -896,7 +897,7 @@ def piece(x, index, axis):
 
 
 @op(method=False, export=False, name="select_write", scalars="index")
-def _piece_write(x, value, index, axis):
+def piece_write(x, value, index, axis):
     return jax.lax.dynamic_update_index_in_dim(x, value, index, axis)
 
 
@@ -955,7 +956,6 @@ def strided_slice(x, axes, starts, ends, strides):
 
 
 def _sliced(name: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any) -> Tensor:
-    from .indexing import _plan, slice_get
     return slice_get(x, *_plan(x._value.shape, slices_of(name, x, axes, starts, ends, strides)))
 
 
