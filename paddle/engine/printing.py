@@ -1,6 +1,7 @@
 """How tensors print: the official layout, with `paddle.set_printoptions`."""
 from __future__ import annotations
 
+from math import isinf
 from typing import Any
 
 import jax
@@ -36,45 +37,42 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
 
 
 def _number(value: Any) -> str:
-    precision = _options["precision"]
+    precision, kind = _options["precision"], "e" if _options["sci_mode"] else "f"
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, complex):
-        return f"({_number(value.real)}{'+' if value.imag >= 0 or value.imag != value.imag else '-'}{_number(abs(value.imag))}j)"
+        return f"({value.real:.{precision}{kind}}{value.imag:+.{precision}{kind}}j)"
     if isinstance(value, float):
-        if _options["sci_mode"]:
-            return f"{value:.{precision}e}"
-        if value in (float("inf"), float("-inf")) or value != value:
-            return str(value)
-        if value == int(value):
-            return f"{value:.0f}."
-        return f"{value:.{precision}f}"
+        return f"{value:.0f}." if kind == "f" and (isinf(value) or value.is_integer()) else f"{value:.{precision}{kind}}"
     return str(value)
 
 
+def _padded(text: str, width: int, signed: bool) -> str:
+    """Numbers stand to the left, one column in where others carry a minus."""
+    if signed and len(text) < width and not text.startswith(("-", "(-")):
+        text = " " + text
+    return text.ljust(width)
+
+
 def _join(parts: list[str], indent: int, width: int) -> str:
-    lines, line = [], ""
-    for i, part in enumerate(parts):
-        text = part + (", " if i + 1 < len(parts) else "")
-        if line and indent + 1 + len(line) + len(text.rstrip()) >= _options["linewidth"]:
-            lines.append(line.rstrip())
-            line = ""
-        line += text
-    lines.append(line)
-    return "[" + ("\n" + " " * (indent + 1)).join(lines) + "]"
+    """A row of numbers, as many in a line as fit when all have the full width."""
+    n = max(1, (_options["linewidth"] - indent) // (width + 2))
+    lines = [", ".join(parts[i:i + n]) for i in range(0, len(parts), n)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _body(array: np.ndarray, summarise: bool, indent: int, width: int) -> str:
+def _body(array: np.ndarray, summarise: bool, indent: int, width: int, signed: bool) -> str:
     edge = _options["edgeitems"]
     if array.ndim == 0:
         return _number(array.item())
     cut = summarise and array.shape[0] > 2 * edge
     if array.ndim == 1:
-        rows = [_number(v).ljust(width) for v in (list(array[:edge].tolist()) + list(array[-edge:].tolist()) if cut else array.tolist())]
+        shown = array[:edge].tolist() + array[-edge:].tolist() if cut else array.tolist()
+        rows = [_padded(_number(v), width, signed) for v in shown]
         if cut:
             rows.insert(edge, "...")
         return _join(rows, indent, width)
-    rows = [_body(a, summarise, indent + 1, width) for a in (list(array[:edge]) + list(array[-edge:]) if cut else array)]
+    rows = [_body(a, summarise, indent + 1, width, signed) for a in (list(array[:edge]) + list(array[-edge:]) if cut else array)]
     if cut:
         rows.insert(edge, "...")
     separator = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
@@ -86,16 +84,13 @@ def data_text(array: np.ndarray, indent: int) -> str:
     if array.dtype.kind == "V" or array.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         array = array.astype(np.float32)
     if array.size == 0:
-        return "[]" if array.ndim <= 1 or array.shape[0] == 0 else _body(array, False, indent, 0)
-    summarise = array.size > _options["threshold"]
-    shown = array
-    if summarise:
-        edge = _options["edgeitems"]
-        for axis in range(array.ndim):
-            if array.shape[axis] > 2 * edge:
-                shown = np.concatenate([shown.take(range(edge), axis), shown.take(range(-edge, 0), axis)], axis)
-    width = max(len(_number(v)) for v in shown.reshape(-1).tolist())
-    return _body(array, summarise, indent, width)
+        return "[]" if array.ndim <= 1 or array.shape[0] == 0 else _body(array, False, indent, 0, False)
+    edge, corners = _options["edgeitems"], array  # the width is that of the corners, also where all is shown
+    for axis in range(array.ndim):
+        if array.shape[axis] > 2 * edge:
+            corners = np.concatenate([corners.take(range(edge), axis), corners.take(range(-edge, 0), axis)], axis)
+    width = max([len(_number(v)) for v in corners.reshape(-1).tolist()], default=0)
+    return _body(array, array.size > _options["threshold"], indent, width, bool((corners < 0).any()))
 
 
 def tensor_text(tensor: Any) -> str:
