@@ -133,7 +133,7 @@ for _module in ("numpy.core.multiarray", "numpy._core.multiarray"):
     _ADMITTED[_module, "scalar"] = _scalar
 for _module in ("builtins", "__builtin__"):
     _ADMITTED.update({(_module, "tuple"): _sequence(tuple), (_module, "list"): _sequence(list),
-                      (_module, "bytearray"): _sequence(bytearray), (_module, "set"): _hashable(set),
+                      (_module, "bytearray"): _sequence(bytearray), (_module, "bytes"): _sequence(bytes), (_module, "set"): _hashable(set),
                       (_module, "frozenset"): _hashable(frozenset), (_module, "complex"): _complex,
                       (_module, "slice"): _of_ints(slice), (_module, "range"): _of_ints(range),
                       (_module, "xrange"): _of_ints(range)})
@@ -238,8 +238,13 @@ class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]  # the one in
     dispatch[pickle.ADDITEMS[0]] = load_additems
 
     def load_frozenset(self) -> None:
-        self.append(frozenset(map(_checked, self.pop_mark())))
+        items = self.pop_mark()  # before self.append is looked up: it changes the stack
+        self.append(frozenset(map(_checked, items)))
     dispatch[pickle.FROZENSET[0]] = load_frozenset
+
+    def load_bytearray8(self) -> None:  # read first, so that no memory is taken for what is not there
+        self.append(bytearray(self.read(int.from_bytes(self.read(8), "little"))))
+    dispatch[pickle.BYTEARRAY8[0]] = load_bytearray8
 
     def _target(self, kind: type) -> Any:
         target = self.stack[-1]

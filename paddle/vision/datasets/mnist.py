@@ -28,7 +28,7 @@ class MNIST(Dataset):
         mode: "train" or "test".
         transform: applied to each picture.
         download: False forbids the network.
-        backend: "pil" (default) gives Pillow images, "cv2" float arrays [28, 28, 1].
+        backend: "pil" (default) gives Pillow images, "cv2" arrays [28, 28] of the default dtype.
 
     Raises:
         RuntimeError: a file is missing and cannot be downloaded; the message says where to put it.
@@ -79,7 +79,7 @@ class MNIST(Dataset):
             from PIL import Image
             picture = Image.fromarray(picture)
         else:
-            picture = picture[:, :, None].astype(self.dtype)
+            picture = picture.astype(self.dtype)
         if self.transform is not None:
             picture = self.transform(picture)
         return picture, self.labels[idx].copy()
