@@ -18,8 +18,10 @@ from .ops.attributes import *
 from .ops.comparison import *
 from .ops.creation import *
 from .ops.cumulative import *
+from .ops.decomposition import *
 from .ops.diagonals import *
 from .ops.elementwise import *
+from .ops.equations import *
 from .ops.joining import *
 from .ops.linalg import *
 from .ops.manipulation import *

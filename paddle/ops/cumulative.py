@@ -81,7 +81,13 @@ def logcumsumexp(x, axis=None, dtype=None):
         [0.0, 0.6931]
     """
     x, axis = _along("logcumsumexp", x, axis)
-    return _run(jax.lax.cumlogsumexp, as_float(x if dtype is None else x.astype(to_dtype(dtype).numpy)), axis)
+    x = as_float(x if dtype is None else x.astype(to_dtype(dtype).numpy))
+    if not x.ndim or jnp.iscomplexobj(x):
+        return _run(jax.lax.cumlogsumexp, x, axis)
+    # A finite number far below stands for -inf, whose gradient would be NaN; it adds nothing to what is not as low.
+    low = x == -jnp.inf
+    out = jax.lax.cumlogsumexp(jnp.where(low, jnp.finfo(x.dtype).min / 2, x), axis)
+    return jnp.where(jax.lax.cumsum((~low).astype(np.int32), axis) == 0, -jnp.inf, out)
 
 
 def _running_extremum(name, scan, x, axis, dtype):
