@@ -152,6 +152,14 @@ def parse_place(device: Any, argument: str = "device") -> Place:
     return make_place(kind, int(match.group(2) or 0))
 
 
+def put(arrays: Any, device: jax.Device | None = None) -> Any:
+    """Arrays (a tree of them) on a device. On the current device they stay free to move ("uncommitted" in JAX's words):
+    executables distinguish the two, and would be compiled once for each."""
+    if device is not None and device == current_place().device():
+        device = None
+    return jax.device_put(arrays, device)
+
+
 _places: dict[jax.Device, Place] = {}
 
 

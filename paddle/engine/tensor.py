@@ -694,7 +694,8 @@ def _make(value: Any, node: Any = None, index: int = 0, stop: bool = True) -> Te
 
 
 def _device_of(array: Any) -> Any:
-    return None if isinstance(array, jax.core.Tracer) else next(iter(array.devices()))
+    """The device that an array was put on, None when it just lies on the current one."""
+    return next(iter(array.devices())) if getattr(array, "committed", False) else None
 
 
 def _unpickle(kind: type, array: np.ndarray, stop: bool, state: dict) -> Tensor:

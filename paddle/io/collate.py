@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engine import dtype as dtypes
 from ..engine import errors
+from ..engine.place import put
 from ..engine.tensor import Tensor, _make
 
 
@@ -74,7 +75,7 @@ def to_tensors(batch: Any, device: Any, copy: bool) -> Any:
     plan = _plan(batch, arrays)
     if copy:
         arrays = [np.array(a) for a in arrays]
-    return _fill(plan, iter(jax.device_put(arrays, device)))
+    return _fill(plan, iter(put(arrays, device)))
 
 
 class _Slot:

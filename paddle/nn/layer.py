@@ -196,9 +196,15 @@ class Layer(StateMethods):
     # ---- attributes ----
     def __getattr__(self, name: str) -> Any:
         entries = self.__dict__
-        for registry in ("_parameters", "_sub_layers", "_buffers"):
-            found = entries.get(registry)
-            if found is not None and name in found:
+        if "_parameters" in entries:  # not so before super().__init__() and while a copy is made
+            found = entries["_parameters"]
+            if name in found:
+                return found[name]
+            found = entries["_sub_layers"]
+            if name in found:
+                return found[name]
+            found = entries["_buffers"]
+            if name in found:
                 return found[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
@@ -642,7 +648,7 @@ def _convert(tensor: Tensor, dtype: DType | None, device: Any) -> None:
     value = tensor._value
     if dtype is not None and tensor.dtype is not dtype:
         value = jax.numpy.real(value).astype(dtype.numpy) if tensor.dtype.is_complex and not dtype.is_complex else value.astype(dtype.numpy)
-    if device is not None and not isinstance(value, jax.core.Tracer):
-        value = jax.device_put(value, device)
+    if device is not None and not isinstance(value, jax.core.Tracer) and device not in value.devices():
+        value = places.put(value, device)
     if value is not tensor._value:
         tensor._storage.write(value)

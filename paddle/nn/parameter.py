@@ -95,8 +95,8 @@ def initial_value(initializer: Any, shape: tuple[int, ...], dtype: DType, device
     device = None if device is None else places.parse_place(device).device()
     kind = type(initializer)
     if isinstance(initializer, Initializer) and kind.__call__ is Initializer.__call__ and kind.forward is Initializer.forward:
-        return jax.device_put(initializer.array(shape, dtype), device)
-    blank = as_parameter(_make(jax.device_put(np.zeros(shape, dtype.numpy), device)), trainable=False)
+        return places.put(initializer.array(shape, dtype), device)
+    blank = as_parameter(_make(places.put(np.zeros(shape, dtype.numpy), device)), trainable=False)
     initializer(blank)
     return blank._value
 

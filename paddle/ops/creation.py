@@ -51,7 +51,7 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
             raise errors.ValueError_(f"to_tensor: data of type {array.dtype} is no array of numbers: {errors.describe(data)}")
         value = jnp.asarray(array)
     if place is not None and (device := places.parse_place(place, "place").device()) not in value.devices():
-        value = jax.device_put(value, device)  # (on the same device this would be a second array over the same buffer)
+        value = places.put(value, device)  # (on the same device this would be a second array over the same buffer)
     out = _make(value)
     if not stop_gradient:
         out.stop_gradient = False

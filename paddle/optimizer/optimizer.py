@@ -446,7 +446,7 @@ class Optimizer:
         shapes = [tuple(p._value.shape) for p in params]
         dtype = kind.compute_dtype
         entries = [self._loose_of(p) for p in params]
-        where = getattr(params[0]._value, "sharding", None)
+        where = params[0]._value.sharding if getattr(params[0]._value, "committed", False) else None
         states = {}
         for name in self._states + (("master",) if kind.master else ()):
             parts = []
