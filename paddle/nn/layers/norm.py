@@ -129,6 +129,7 @@ class SyncBatchNorm(_BatchNorm):
             raise errors.TypeError_(f"convert_sync_batchnorm: layer must be a Layer, got {errors.describe(layer)}")
         if isinstance(layer, _BatchNorm) and not isinstance(layer, (SyncBatchNorm, BatchNorm)):
             made = cls(layer._num_features, layer._momentum, layer._epsilon, False, False, layer._data_format)
+            made._parameters.clear()  # so that the order of the state stays
             made.weight, made.bias, made._mean, made._variance = layer.weight, layer.bias, layer._mean, layer._variance
             made._name, made._use_global_stats, made.training = layer._name, layer._use_global_stats, layer.training
             return made
@@ -167,7 +168,7 @@ class BatchNorm(_BatchNorm):
     def forward(self, input):
         training = self.training or self._trainable_statistics
         out = F.batch_norm(input, self._mean, self._variance, self.weight, self.bias, training, self._momentum, self._epsilon,
-                           self._data_format, self._use_global_stats)
+                           self._data_format, self._use_global_stats or None)
         return out if self._act is None else getattr(F, self._act)(out)
 
     def extra_repr(self):
