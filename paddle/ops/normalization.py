@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
-from ..engine.modes import set_mode
+from ..engine.modes import modes, set_mode
 from ..engine.op import api, op
 from ..engine.promotion import as_float
 from .activation import wide
 from .axes import axis_of
+from .distance import absolute
 
 nn_op = functools.partial(op, method=False)
 nn_api = functools.partial(api, method=False)
@@ -56,8 +57,9 @@ def _per_channel(x: Any, axis: int) -> list:
 # ---- batch ----
 
 @nn_op(export=False, name="batch_norm", scalars="momentum")
-def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, epsilon, data_format):
-    """The result and the new running statistics; `batch` tells whether those of the batch are used."""
+def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, frozen, epsilon, data_format):
+    """The result and the new running statistics; `batch` tells whether those of the batch are used, `frozen` whether
+    the gradient is that of the running ones all the same."""
     x = as_float(x)
     axis = _channel_axis("batch_norm", x, data_format)
     n = x.shape[axis]
@@ -67,8 +69,11 @@ def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, eps
     running_mean, running_var = jax.lax.stop_gradient((running_mean, running_var))
     v = wide(x)
     shape = _per_channel(x, axis)
+
+    def by_running():
+        return (v - running_mean.astype(v.dtype).reshape(shape)) * jax.lax.rsqrt(running_var.astype(v.dtype).reshape(shape) + epsilon)
     if not batch:
-        y = (v - running_mean.astype(v.dtype).reshape(shape)) * jax.lax.rsqrt(running_var.astype(v.dtype).reshape(shape) + epsilon)
+        y = by_running()
     elif x.size == n or x.size == 0:  # one value for each channel has no variance: officially it passes as it is
         return _affine("batch_norm", v, weight, bias, (n,), shape).astype(x.dtype) if not x.size else x, running_mean, running_var
     else:
@@ -76,6 +81,8 @@ def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, eps
         mean, variance = jax.lax.stop_gradient((mean.reshape(n), variance.reshape(n)))
         running_mean = (momentum * running_mean + (1 - momentum) * mean).astype(running_mean.dtype)
         running_var = (momentum * running_var + (1 - momentum) * variance).astype(running_var.dtype)
+        if frozen:
+            y = by_running() + jax.lax.stop_gradient(y - by_running())
     return _affine("batch_norm", y, weight, bias, (n,), shape).astype(x.dtype), running_mean, running_var
 
 
@@ -104,7 +111,10 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
         [[-1.0], [1.0]]
     """
     batch = bool(training) if use_global_stats is None else not use_global_stats
-    y, new_mean, new_var = _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, epsilon, data_format)
+    old_mean, old_var = running_mean, running_var
+    if modes.program is None:  # the tape keeps the values as they are now
+        old_mean, old_var = running_mean._snapshot(), running_var._snapshot()
+    y, new_mean, new_var = _batch_norm(x, old_mean, old_var, weight, bias, momentum, batch, batch and not training, epsilon, data_format)
     if batch:
         with set_mode(grad=False):
             running_mean._rebind(new_mean)
@@ -264,7 +274,7 @@ def _normalize(x, p, axis, epsilon):
     axis = axis_of("normalize", axis, x.ndim)
     if x.size == 0:
         return x
-    size = jnp.abs(x)
+    size = absolute(x)
     if p == float("inf"):
         norm = jnp.max(size, axis, keepdims=True)
     elif p == float("-inf"):

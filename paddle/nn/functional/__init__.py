@@ -5,7 +5,10 @@ from ...ops.creation import one_hot
 from ...ops.diagonals import diag_embed
 from ...ops.dropout import *
 from ...ops.elementwise import sigmoid, tanh, tanh_
+from ...ops.distance import *
 from ...ops.embedding import *
+from ...ops.loss import *
 from ...ops.normalization import *
 from ...ops.manipulation import pad
 from ...ops.pooling import *
+from ...ops.regression_loss import *
