@@ -26,7 +26,7 @@ def _is_mask(item: Any) -> bool:
 
 def _as_index(item: Any) -> Any:
     """Lists to arrays, 0-D integer tensors and NumPy integers to ints; other things as they are."""
-    if isinstance(item, (list, tuple)):
+    if isinstance(item, (list, tuple, range)):
         array = np.array([i.item() if isinstance(i, Tensor) and i._value.ndim == 0 else i.numpy() if isinstance(i, Tensor) else i for i in item])
         return array.astype(np.int64) if array.size == 0 else array
     if isinstance(item, np.generic):
@@ -48,14 +48,14 @@ def _normalise(x: Tensor, index: Any) -> list:
             continue
         used += item.ndim if _is_mask(item) else 1
         if not isinstance(item, (int, slice, Tensor, np.ndarray)):
-            raise IndexError(f"(OutOfRange) index: an index is made of ints, slices, None, ..., integer or boolean tensors and lists; "
-                             f"got {errors.describe(item)}")
+            raise errors.ValueError_("index: an index is made of ints, slices, None, ..., integer or boolean tensors and "
+                                     f"lists; got {errors.describe(item)}")
     ndim = x._value.ndim
     if used > ndim:
         _too_many(used, ndim)
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
-        raise errors.IndexError_("index: only one ellipsis (...) is allowed")
+        raise errors.ValueError_("index: only one ellipsis (...) is allowed")
     fill = [slice(None)] * (ndim - used)
     at = dots[0] if dots else len(items)
     return items[:at] + fill + items[at + len(dots):]
@@ -66,6 +66,8 @@ def _too_many(used: int, ndim: int) -> list:
 
 
 def _bound(value: Any) -> Any:
+    if value is not None and not hasattr(value, "__index__"):
+        raise errors.ValueError_(f"index: the bounds of a slice are integers, got {errors.describe(value)}")
     return value.__index__() if value is not None else None
 
 
@@ -166,7 +168,7 @@ def slice_set(x, value, starts, form):
 
 def _cast_value(value, dtype):
     if jnp.iscomplexobj(value) and not jnp.issubdtype(dtype, jnp.complexfloating):
-        value = value.real
+        raise errors.ValueError_(f"setitem: a complex value does not fit into a tensor of type {dtype.name}")
     return jnp.asarray(value).astype(dtype)
 
 
@@ -201,6 +203,16 @@ def scatter_nd_axes(x, value, indices, axes, front):
         y = _to_front(x, axes).at[tuple(indices)].set(value)
         return jnp.moveaxis(y, range(len(axes)), axes)
     return x.at[index].set(value)
+
+
+@op(method=False, export=False, static="axis", scalars="value")
+def mask_set(x, mask, value, axis):
+    """x with `value` where a mask over the axes from `axis` on is True; the value is one number, or (for `axis` 0) it
+    broadcasts to the axes behind those of the mask."""
+    value = _cast_value(value, x.dtype)
+    behind = x.ndim - axis - mask.ndim
+    value = value.reshape(()) if value.size == 1 else _broadcast(value, x.shape[x.ndim - behind:])
+    return jnp.where(mask.reshape((1,) * axis + mask.shape + (1,) * behind), value, x)
 
 
 def _to_front(x, axes):
@@ -238,13 +250,11 @@ def _advanced(x: Tensor, items: list) -> tuple[list, list]:
             axis += 1
             position += 1
         elif _is_mask(item):
-            mask = np.asarray(item._value if isinstance(item, Tensor) else item) if not _traced(item) else None
-            if mask is None:
+            if _traced(item):
                 raise errors.RuntimeError_("index: a boolean mask gives a shape that depends on data, which a compiled "
                                            "function cannot have; use paddle.where, or masked_fill")
-            if mask.shape != shape[axis:axis + mask.ndim]:
-                raise errors.IndexError_(f"index: a mask of shape {list(mask.shape)} does not fit axes of shape "
-                                         f"{list(shape[axis:axis + mask.ndim])}")
+            _check_mask(item, shape, axis)
+            mask = np.asarray(item._value if isinstance(item, Tensor) else item)
             for where in mask.nonzero():
                 basic.append(slice(None))
                 arrays.append((position, _put(where), shape[axis]))
@@ -253,13 +263,19 @@ def _advanced(x: Tensor, items: list) -> tuple[list, list]:
         else:
             index = item if isinstance(item, Tensor) else _put(np.asarray(item))
             if not index.dtype.is_integer:
-                raise errors.IndexError_(f"index: index tensors are integer or bool, got {index.dtype.name}")
+                raise errors.ValueError_(f"index: index tensors are integer or bool, got {index.dtype.name}")
             _check_range(index, shape[axis], axis)
             basic.append(slice(None))
             arrays.append((position, index, shape[axis]))
             axis += 1
             position += 1
     return basic, arrays
+
+
+def _check_mask(mask: Any, shape: tuple[int, ...], axis: int) -> None:
+    if tuple(mask.shape) != shape[axis:axis + mask.ndim]:
+        raise errors.IndexError_(f"index: a mask of shape {list(mask.shape)} does not fit axes of shape "
+                                 f"{list(shape[axis:axis + mask.ndim])}")
 
 
 def _put(array: np.ndarray) -> Tensor:
@@ -292,7 +308,7 @@ def _arrange(arrays: list) -> tuple[list, tuple, bool]:
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:
-        raise errors.IndexError_(f"index: index tensors of shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast") from None
+        raise errors.ValueError_(f"index: index tensors of shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast") from None
     return [i for _, i, _ in arrays], axes, front
 
 
@@ -325,13 +341,21 @@ def _setitem(x: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, (np.ndarray, np.generic)):
         value = _make(jnp.asarray(np.array(value)))
     elif not isinstance(value, (Tensor, int, float, builtins.bool, complex)):
-        raise errors.TypeError_(f"setitem: the value is a Tensor, an array or a number, got {errors.describe(value)}")
+        raise errors.ValueError_(f"setitem: the value is a Tensor, an array or a number, got {errors.describe(value)}")
     x._check_writable("setitem")
     items = _normalise(x, index)
     old = x._snapshot()
     if _is_basic(items):
         x._rebind(slice_set(old, value, *_plan(x._value.shape, items)))
         return
+    masks = [(axis, i) for axis, i in enumerate(items) if _is_mask(i)]
+    if len(masks) == 1 and all(_is_mask(i) or isinstance(i, slice) and i == slice(None) for i in items):
+        axis, mask = masks[0]
+        shape = np.shape(value._value if isinstance(value, Tensor) else value)
+        if mask.ndim and (int(np.prod(shape)) == 1 or not axis and len(shape) <= x._value.ndim - mask.ndim):
+            _check_mask(mask, x._value.shape, axis)
+            x._rebind(mask_set(old, mask, value, axis))
+            return
     basic, arrays = _advanced(x, items)
     p = _plan(x._value.shape, basic)
     if all(i == slice(None) for i in basic if i is not None) and None not in basic:
