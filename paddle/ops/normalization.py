@@ -70,20 +70,22 @@ def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, fro
     v = wide(x)
     shape = _per_channel(x, axis)
 
-    def by_running():
-        return (v - running_mean.astype(v.dtype).reshape(shape)) * jax.lax.rsqrt(running_var.astype(v.dtype).reshape(shape) + epsilon)
+    affine = functools.partial(_affine, "batch_norm", weight=weight, bias=bias, shape=(n,), broadcast=shape)
+    if not batch or frozen:
+        y = (v - running_mean.astype(v.dtype).reshape(shape)) * jax.lax.rsqrt(running_var.astype(v.dtype).reshape(shape) + epsilon)
+        steady = affine(y)
     if not batch:
-        y = by_running()
-    elif x.size == n or x.size == 0:  # one value for each channel has no variance: officially it passes as it is
-        return _affine("batch_norm", v, weight, bias, (n,), shape).astype(x.dtype) if not x.size else x, running_mean, running_var
-    else:
-        y, mean, variance = _standardise(v, tuple(i for i in range(x.ndim) if i != axis), epsilon)
-        mean, variance = jax.lax.stop_gradient((mean.reshape(n), variance.reshape(n)))
-        running_mean = (momentum * running_mean + (1 - momentum) * mean).astype(running_mean.dtype)
-        running_var = (momentum * running_var + (1 - momentum) * variance).astype(running_var.dtype)
-        if frozen:
-            y = by_running() + jax.lax.stop_gradient(y - by_running())
-    return _affine("batch_norm", y, weight, bias, (n,), shape).astype(x.dtype), running_mean, running_var
+        return steady.astype(x.dtype), running_mean, running_var
+    if x.size == n or x.size == 0:  # one value for each channel has no variance: officially it passes as it is
+        return x, running_mean, running_var
+    y, mean, variance = _standardise(v, tuple(i for i in range(x.ndim) if i != axis), epsilon)
+    mean, variance = jax.lax.stop_gradient((mean.reshape(n), variance.reshape(n)))
+    running_mean = (momentum * running_mean + (1 - momentum) * mean).astype(running_mean.dtype)
+    running_var = (momentum * running_var + (1 - momentum) * variance).astype(running_var.dtype)
+    y = affine(y)
+    if frozen:
+        y = steady + jax.lax.stop_gradient(y - steady)
+    return y.astype(x.dtype), running_mean, running_var
 
 
 @nn_api
