@@ -59,7 +59,7 @@ def _per_channel(x: Any, axis: int) -> list:
 @nn_op(export=False, name="batch_norm", scalars="momentum")
 def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, frozen, epsilon, data_format):
     """The result and the new running statistics; `batch` tells whether those of the batch are used, `frozen` whether
-    the gradient is that of the running ones all the same."""
+    the gradient is that of the (new) running ones all the same."""
     x = as_float(x)
     axis = _channel_axis("batch_norm", x, data_format)
     n = x.shape[axis]
@@ -71,11 +71,11 @@ def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, fro
     shape = _per_channel(x, axis)
 
     affine = functools.partial(_affine, "batch_norm", weight=weight, bias=bias, shape=(n,), broadcast=shape)
-    if not batch or frozen:
-        y = (v - running_mean.astype(v.dtype).reshape(shape)) * jax.lax.rsqrt(running_var.astype(v.dtype).reshape(shape) + epsilon)
-        steady = affine(y)
+
+    def by_running():
+        return affine((v - running_mean.astype(v.dtype).reshape(shape)) * jax.lax.rsqrt(running_var.astype(v.dtype).reshape(shape) + epsilon))
     if not batch:
-        return steady.astype(x.dtype), running_mean, running_var
+        return by_running().astype(x.dtype), running_mean, running_var
     if x.size == n or x.size == 0:  # one value for each channel has no variance: officially it passes as it is
         return x, running_mean, running_var
     y, mean, variance = _standardise(v, tuple(i for i in range(x.ndim) if i != axis), epsilon)
@@ -84,7 +84,7 @@ def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, fro
     running_var = (momentum * running_var + (1 - momentum) * variance).astype(running_var.dtype)
     y = affine(y)
     if frozen:
-        y = steady + jax.lax.stop_gradient(y - steady)
+        y = by_running() + jax.lax.stop_gradient(y - by_running())
     return y.astype(x.dtype), running_mean, running_var
 
 
