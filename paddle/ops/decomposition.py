@@ -40,17 +40,20 @@ def require(ok, message):
         raise errors.ValueError_(message)
 
 
+def from_triangle(x, upper):
+    """The Hermitian matrices of which one triangle is given; with the gradient of the symmetric part, as officially."""
+    triangle = hermitian(jnp.triu(x)) if upper else jnp.tril(x)
+    read = triangle + hermitian(jnp.tril(triangle, -1))
+    whole = (x + hermitian(x)) / 2
+    return whole + jax.lax.stop_gradient(read - whole)
+
+
 # ---- Cholesky ----
 
 @op(method=False, export=False, name="cholesky")
 def _cholesky(x, upper):
     x = matrices("cholesky", x, square=True)
-    lower = hermitian(jnp.triu(x)) if upper else jnp.tril(x)
-    read = lower + hermitian(lower - lower * jnp.eye(x.shape[-1], dtype=x.dtype))
-    # Only one triangle is read, but the gradient is that of the symmetric part, as officially.
-    whole = (x + hermitian(x)) / 2
-    whole = whole + jax.lax.stop_gradient(read - whole)
-    factor = lapack.cholesky(whole, symmetrize_input=False)
+    factor = lapack.cholesky(from_triangle(x, upper), symmetrize_input=False)
     ok = jnp.all(~jnp.any(jnp.isnan(factor), (-1, -2)) | jnp.any(jnp.isnan(x), (-1, -2)))
     return hermitian(factor) if upper else factor, ok
 
@@ -321,7 +324,8 @@ def _eigh_of(name, x, UPLO):
     x = matrices(name, x, square=True)
     if UPLO not in ("L", "U"):
         raise errors.ValueError_(f"{name}: UPLO must be 'L' or 'U', got {UPLO!r}")
-    return jnp.linalg.eigh(x, UPLO=UPLO, symmetrize_input=False)
+    vectors, values = lapack.eigh(from_triangle(x, UPLO == "U"), symmetrize_input=False)
+    return values, vectors
 
 
 @op(method=False, export=False, save="residuals")
@@ -338,7 +342,7 @@ def eigh(x, UPLO="L"):
         >>> paddle.linalg.eigh(paddle.to_tensor([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()
         [1.0, 2.0]
     """
-    return tuple(_eigh_of("eigh", x, UPLO))
+    return _eigh_of("eigh", x, UPLO)
 
 
 @op(save="residuals")
@@ -391,4 +395,4 @@ def eigvals(x):
         >>> paddle.linalg.eigvals(paddle.to_tensor([[2.0, 0.0], [0.0, 3.0]])).tolist()
         [(2+0j), (3+0j)]
     """
-    return jnp.linalg.eigvals(matrices("eigvals", x, square=True))
+    return lapack.eig(matrices("eigvals", x, square=True), compute_left_eigenvectors=False, enable_eigvec_derivs=True)[0]
