@@ -79,14 +79,20 @@ class _Decorator:
             @functools.wraps(function)
             def generator(*args, **kwargs):
                 running = function(*args, **kwargs)
-                sent = None
+                resume: Any = functools.partial(running.send, None)
                 while True:
                     with self._fresh():
                         try:
-                            value = running.send(sent)
+                            value = resume()
                         except StopIteration as end:
                             return end.value
-                    sent = yield value
+                    try:
+                        resume = functools.partial(running.send, (yield value))
+                    except GeneratorExit:
+                        running.close()
+                        raise
+                    except BaseException as error:  # thrown in by the caller: the function may handle it
+                        resume = functools.partial(running.throw, error)
             return generator
 
         @functools.wraps(function)
@@ -110,11 +116,11 @@ class no_grad(_Decorator):
     _value = False
 
     def __enter__(self) -> None:
-        self._before = modes.grad
+        self.__dict__.setdefault("_before", []).append(modes.grad)  # a list: the object may be entered again inside
         modes.grad = self._value
 
     def __exit__(self, *exc: Any) -> None:
-        modes.grad = self._before
+        modes.grad = self._before.pop()
 
 
 class enable_grad(no_grad):
