@@ -4,11 +4,10 @@ from __future__ import annotations
 import bisect
 from typing import Any, Iterable, Iterator, Sequence
 
-import jax
 import numpy as np
 
 from ..engine import errors
-from ..engine.random import fold, generator as default_generator
+from ..engine.random import generator as default_generator
 from ..engine.tensor import Tensor
 
 __all__ = ["ChainDataset", "ComposeDataset", "ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset",
@@ -185,10 +184,9 @@ class Subset(Dataset):
         return len(self.indices)
 
 
-def permutation(n: int, generator: Any = None) -> list[int]:
-    """A random order of n, drawn from a generator of the framework (the one that `paddle.seed` sets)."""
-    words = (generator if hasattr(generator, "tick") else default_generator()).tick()
-    return jax.random.permutation(fold(words), n).tolist()
+def host_random(generator: Any = None) -> np.random.Generator:
+    """Random numbers on the host, seeded by the next key of a generator of the framework (that of `paddle.seed`)."""
+    return np.random.default_rng((generator if hasattr(generator, "tick") else default_generator()).tick())
 
 
 def random_split(dataset: Dataset, lengths: Sequence[int | float], generator: Any = None) -> list[Subset]:
@@ -221,6 +219,6 @@ def random_split(dataset: Dataset, lengths: Sequence[int | float], generator: An
         counts = [int(part) for part in lengths]
     if sum(counts) != n:
         raise errors.ValueError_(f"random_split: lengths add up to {sum(counts)}, the dataset has {n} samples")
-    order = permutation(n, generator)
+    order = host_random(generator).permutation(n).tolist()
     ends = np.cumsum([0] + counts)
     return [Subset(dataset, order[a:b]) for a, b in zip(ends[:-1], ends[1:])]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.tensor import Tensor
-from .dataset import IterableDataset, permutation
+from .dataset import IterableDataset, host_random
 
 __all__ = ["BatchSampler", "DistributedBatchSampler", "RandomSampler", "Sampler", "SequenceSampler", "SubsetRandomSampler",
            "WeightedRandomSampler"]
@@ -86,10 +86,8 @@ class RandomSampler(Sampler):
     def __iter__(self) -> Iterator[int]:
         n, count = len(self.data_source), self.num_samples
         if hasattr(self.generator, "tick"):
-            if not self.replacement:
-                return iter(permutation(n, self.generator)[:count])
-            draw = np.random.RandomState(self.generator.tick())
-            return iter(draw.randint(0, n, count).tolist())
+            draw = host_random(self.generator)
+            return iter((draw.integers(0, n, count) if self.replacement else draw.permutation(n)[:count]).tolist())
         if self.generator is not None:
             return itertools.islice(self.generator, count)
         if self.replacement:
@@ -144,7 +142,7 @@ class SubsetRandomSampler(Sampler):
         self.indices = indices
 
     def __iter__(self) -> Iterator[int]:
-        return (self.indices[i] for i in permutation(len(self.indices)))
+        return (self.indices[i] for i in host_random().permutation(len(self.indices)).tolist())
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -55,7 +55,7 @@ def _top_k_hits(pred, label, k):
         raise errors.ValueError_(f"Accuracy: pred must have the shape [..., classes], got {list(pred.shape)}")
     if label.ndim == pred.ndim - 1 or label.ndim == 1:
         label = label[..., None]
-    elif label.ndim == pred.ndim and label.shape[-1] > 1:
+    elif label.shape == pred.shape and label.shape[-1] > 1:
         label = jnp.argmax(label, axis=-1, keepdims=True)
     if label.shape != (*pred.shape[:-1], 1):
         raise errors.ValueError_(f"Accuracy: label must have the shape {list(pred.shape[:-1])}, with a last dimension of 1, or be "

@@ -102,7 +102,7 @@ def test_lengths_that_are_not_there_cost_no_memory():
     assert load(b"\x80\x02Nr\xff\xff\xff\x7f.") is None  # a memo of two thousand million places
 
 
-@pytest.mark.parametrize("depth", [1000, 200000])
+@pytest.mark.parametrize("depth", [1000, 50000])
 def test_nesting_bombs(depth):
     refused(b"\x80\x02" + b"]" * depth + b"a" * (depth - 1) + b".", "nested")
     refused(b"\x80\x02N" + b"\x85" * depth + b".", "nested")
