@@ -31,6 +31,7 @@ from .ops.random import *
 from .ops.reduction import *
 from .ops.search import *
 from .ops.selection import *
+from .ops.special import *
 from .ops.statistics import *
 from .ops.scatter import *
 from . import autograd, device, incubate, io, linalg, metric, nn, optimizer, regularizer, utils, version, vision

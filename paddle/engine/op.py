@@ -139,11 +139,18 @@ def _public(op: Op) -> Callable:
             return dispatch(op, args)
         except Exception as e:
             try:
+                if isinstance(e, OverflowError) and any(map(_is_huge, args)):
+                    return dispatch(op, tuple(float(a) if _is_huge(a) else a for a in args))
                 _explain(e, op, args)
             except Exception as explained:
                 errors.trim(explained)
                 raise
     return public
+
+
+def _is_huge(arg: Any) -> bool:
+    """Whether an argument is an int beyond int64, which counts as a float."""
+    return type(arg) is int and not -2 ** 63 <= arg < 2 ** 63
 
 
 def _explain(error: Exception, op: Op, args: tuple) -> None:

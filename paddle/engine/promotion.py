@@ -73,8 +73,10 @@ def promote_float(name: str, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def as_float(x: Any) -> Any:
-    """The operand of a unary floating operator: integers become float32."""
+    """The operand of a unary floating operator: integers become float32, Python numbers float32 or complex64."""
     x = operand("", x)
+    if x.weak_type:
+        return x.astype(_c64 if _rank(x.dtype) == 3 else _f32)
     return x if _rank(x.dtype) >= 2 else x.astype(_f32)
 
 

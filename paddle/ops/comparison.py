@@ -1,13 +1,15 @@
 """Comparisons, logic and bits, elementwise. None of them has a gradient."""
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine.op import op
+from ..engine import errors
+from ..engine.op import api, op
 from ..engine.promotion import promote
 from ..engine.tensor import Tensor
-from .math import alias
+from .math import alias, reflected
 
 
 def _comparison(**metadata):
@@ -46,7 +48,7 @@ def less_than(x, y):
         >>> (paddle.to_tensor([1, 2, 3]) < 2).tolist()
         [True, False, False]
     """
-    x, y = promote("less_than", x, y)
+    x, y = _ordered("less_than", x, y)
     return x < y
 
 
@@ -58,7 +60,7 @@ def less_equal(x, y):
         >>> (paddle.to_tensor([1, 2, 3]) <= 2).tolist()
         [True, True, False]
     """
-    x, y = promote("less_equal", x, y)
+    x, y = _ordered("less_equal", x, y)
     return x <= y
 
 
@@ -70,7 +72,7 @@ def greater_than(x, y):
         >>> (paddle.to_tensor([1, 2, 3]) > 2).tolist()
         [False, False, True]
     """
-    x, y = promote("greater_than", x, y)
+    x, y = _ordered("greater_than", x, y)
     return x > y
 
 
@@ -82,10 +84,284 @@ def greater_equal(x, y):
         >>> (paddle.to_tensor([1, 2, 3]) >= 2).tolist()
         [False, True, True]
     """
-    x, y = promote("greater_equal", x, y)
+    x, y = _ordered("greater_equal", x, y)
     return x >= y
 
 
+def _ordered(name: str, x, y):
+    x, y = promote(name, x, y)
+    return (x.real, y.real) if jnp.iscomplexobj(x) else (x, y)  # officially complex numbers are ordered by their real parts
+
+
+# ---- comparisons of whole tensors, and with a tolerance ----
+
+@op(differentiable=False)
+def equal_all(x, y):
+    """Whether two tensors have the same shape and the same elements, a 0-D bool tensor.
+
+    Example:
+        >>> bool(paddle.equal_all(paddle.ones([2]), paddle.ones([2])))
+        True
+    """
+    if x.shape != y.shape:
+        return jnp.asarray(False)
+    x, y = promote("equal_all", x, y)
+    return (x == y).all()
+
+
+@op(differentiable=False, scalars="rtol atol")
+def isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether |x - y| <= atol + rtol * |y|, elementwise; infinities are close to themselves only.
+
+    Args:
+        x, y: tensors of one shape.
+        rtol, atol: the relative and the absolute tolerance.
+        equal_nan: whether NaN is close to NaN.
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> paddle.isclose(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([1.0, 2.1])).tolist()
+        [True, False]
+    """
+    return _close("isclose", x, y, rtol, atol, equal_nan)
+
+
+@op(differentiable=False, scalars="rtol atol")
+def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements of two tensors are close (see `isclose`), a 0-D bool tensor.
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> bool(paddle.allclose(paddle.ones([2]), paddle.ones([2]) + 1e-9))
+        True
+    """
+    return _close("allclose", x, y, rtol, atol, equal_nan).all()
+
+
+def _close(name: str, x, y, rtol, atol, equal_nan):
+    if x.shape != y.shape:
+        raise errors.ValueError_(f"{name}: x and y must have one shape, got {list(x.shape)} and {list(y.shape)}")
+    x, y = promote(name, x, y)
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        x, y = x.astype("float64"), y.astype("float64")
+    rtol, atol = (jnp.asarray(t).astype(jnp.finfo(x.dtype).dtype).reshape(()) for t in (rtol, atol))
+    near = jnp.isfinite(y) & (jnp.abs(x - y) <= atol + rtol * jnp.abs(y)) | (x == y)
+    return near | jnp.isnan(x) & jnp.isnan(y) if equal_nan else near
+
+
+@op(differentiable=False, aliases={"elements": "x", "test_elements": "test_x"})
+def isin(x, test_x, assume_unique=False, invert=False):
+    """Whether an element of `x` occurs in `test_x`, as bool of the shape of `x`. NaN occurs nowhere.
+
+    Args:
+        assume_unique: accepted; the result does not depend on it.
+        invert: True asks for those that do not occur.
+
+    Example:
+        >>> paddle.isin(paddle.to_tensor([1, 2, 3]), paddle.to_tensor([3, 1])).tolist()
+        [True, False, True]
+    """
+    x, test_x = promote("isin", x, test_x)
+    found = _contains(x, test_x.reshape(-1))
+    return ~found if invert else found
+
+
+def _contains(x, values):
+    if values.size <= 32 or jnp.iscomplexobj(x):
+        return (x[..., None] == values).any(-1)
+    values = jnp.sort(values)
+    return jnp.take(values, jnp.searchsorted(values, x), mode="clip") == x
+
+
+# ---- logic: every element counts as whether it is not zero ----
+
+def _truth(name: str, x, y):
+    x, y = promote(name, x, y)
+    return x != 0, y != 0
+
+
+@_comparison(inplace=True)
+def logical_and(x, y):
+    """Whether both are not zero, elementwise with broadcasting, as bool.
+
+    Example:
+        >>> paddle.logical_and(paddle.to_tensor([0, 1]), paddle.to_tensor([2, 3])).tolist()
+        [False, True]
+    """
+    x, y = _truth("logical_and", x, y)
+    return x & y
+
+
+@_comparison(inplace=True)
+def logical_or(x, y):
+    """Whether either is not zero, elementwise with broadcasting, as bool.
+
+    Example:
+        >>> paddle.logical_or(paddle.to_tensor([0, 1]), paddle.to_tensor([0, 0])).tolist()
+        [False, True]
+    """
+    x, y = _truth("logical_or", x, y)
+    return x | y
+
+
+@_comparison(inplace=True)
+def logical_xor(x, y):
+    """Whether exactly one is not zero, elementwise with broadcasting, as bool.
+
+    Example:
+        >>> paddle.logical_xor(paddle.to_tensor([0, 1]), paddle.to_tensor([2, 3])).tolist()
+        [True, False]
+    """
+    x, y = _truth("logical_xor", x, y)
+    return x ^ y
+
+
+@op(inplace=True, differentiable=False)
+def logical_not(x):
+    """Whether an element is zero, as bool.
+
+    Example:
+        >>> paddle.logical_not(paddle.to_tensor([0, 1])).tolist()
+        [True, False]
+    """
+    return x == 0
+
+
+# ---- bits of integers and bools ----
+
+def _bits(name: str, x, y, bools: bool = True):
+    x, y = promote(name, x, y)
+    _check_bits(name, x, bools)
+    return x, y
+
+
+def _check_bits(name: str, x, bools: bool = True) -> None:
+    if not (jnp.issubdtype(x.dtype, jnp.integer) or bools and x.dtype == bool):
+        raise errors.TypeError_(f"{name}: the tensors must be of integers{' or bool' if bools else ''}, got {x.dtype.name}")
+
+
+def _bitwise(*names: str, **metadata):
+    return op(scalars="x y", method=" ".join(names), differentiable=False, export=False, **metadata)
+
+
+@_bitwise("__and__", "__rand__", name="bitwise_and")
+def _and(x, y):
+    x, y = _bits("bitwise_and", x, y)
+    return x & y
+
+
+@_bitwise("__or__", "__ror__", name="bitwise_or")
+def _or(x, y):
+    x, y = _bits("bitwise_or", x, y)
+    return x | y
+
+
+@_bitwise("__xor__", "__rxor__", name="bitwise_xor")
+def _xor(x, y):
+    x, y = _bits("bitwise_xor", x, y)
+    return x ^ y
+
+
+@_bitwise("__invert__", name="bitwise_not")
+def _not(x):
+    _check_bits("bitwise_not", x)
+    return ~x
+
+
+@_bitwise("__lshift__", name="bitwise_left_shift")
+def _left_shift(x, y):
+    x, y = _bits("bitwise_left_shift", x, y, bools=False)
+    return jax.lax.shift_left(*jnp.broadcast_arrays(x, y))
+
+
+@_bitwise("__rshift__", name="bitwise_right_shift")
+def _right_shift(x, y, is_arithmetic=True):
+    x, y = _bits("bitwise_right_shift", x, y, bools=False)
+    shift = jax.lax.shift_right_arithmetic if is_arithmetic else jax.lax.shift_right_logical
+    return shift(*jnp.broadcast_arrays(x, y))
+
+
+@api(inplace=True)
+def bitwise_and(x, y, out=None, name=None):
+    """x & y of integers or bools, elementwise with broadcasting.
+
+    Raises:
+        TypeError: other types, or different ones.
+
+    Example:
+        >>> (paddle.to_tensor([6, 3]) & paddle.to_tensor([3, 5])).tolist()
+        [2, 1]
+    """
+    return _and(x, y, out=out)
+
+
+@api(inplace=True)
+def bitwise_or(x, y, out=None, name=None):
+    """x | y of integers or bools, elementwise with broadcasting.
+
+    Example:
+        >>> (paddle.to_tensor([6, 3]) | paddle.to_tensor([3, 5])).tolist()
+        [7, 7]
+    """
+    return _or(x, y, out=out)
+
+
+@api(inplace=True)
+def bitwise_xor(x, y, out=None, name=None):
+    """x ^ y of integers or bools, elementwise with broadcasting.
+
+    Example:
+        >>> (paddle.to_tensor([6, 3]) ^ paddle.to_tensor([3, 5])).tolist()
+        [5, 6]
+    """
+    return _xor(x, y, out=out)
+
+
+@api(inplace=True)
+def bitwise_not(x, out=None, name=None):
+    """~x of integers or bools, elementwise.
+
+    Example:
+        >>> (~paddle.to_tensor([True, False])).tolist()
+        [False, True]
+    """
+    return _not(x, out=out)
+
+
+@api(inplace=True)
+def bitwise_left_shift(x, y, is_arithmetic=True, out=None, name=None):
+    """x << y of integers, elementwise with broadcasting; 0 where y is negative or exceeds the bits of the type.
+
+    Args:
+        is_arithmetic: accepted; shifts to the left do not depend on it.
+
+    Example:
+        >>> (paddle.to_tensor([1, 3]) << 2).tolist()
+        [4, 12]
+    """
+    return _left_shift(x, y, out=out)
+
+
+@api(inplace=True)
+def bitwise_right_shift(x, y, is_arithmetic=True, out=None, name=None):
+    """x >> y of integers, elementwise with broadcasting.
+
+    Args:
+        is_arithmetic: True keeps the sign, False shifts zeros in.
+
+    Example:
+        >>> (paddle.to_tensor([8, -8]) >> 1).tolist()
+        [4, -4]
+    """
+    return _right_shift(x, y, bool(is_arithmetic), out=out)
+
+
+alias(bitwise_not, "bitwise_invert")
+Tensor.__rlshift__, Tensor.__rrshift__ = reflected(_left_shift), reflected(_right_shift)
 alias(equal, "eq")
 alias(not_equal, "ne")
 alias(less_than, "less", "lt")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.op import api, op
-from ..engine.promotion import as_float, promote, promote_float
+from ..engine.promotion import operand, promote, promote_float
 from ..engine.tensor import Tensor
 
 
@@ -150,7 +150,7 @@ def _truncated_divide(x, y):
 @binary(export=False, differentiable=False, name="floor_divide")
 def _floor_divide(x, y):
     x, y = promote("floor_divide", x, y)
-    return x // y if _is_integer(x) else jnp.floor(x / y)
+    return x // y if _is_integer(x) else jnp.where(y == 0, x / y, jnp.floor_divide(x, y))
 
 
 @api(method="floor_divide __floordiv__", inplace=True)
@@ -193,28 +193,46 @@ def _is_integer(x) -> bool:
     return jnp.issubdtype(x.dtype, jnp.integer)
 
 
+def _is_int(x) -> bool:
+    """Whether an operand, a tensor, an array or a number, is one of integers."""
+    return isinstance(x, int) or hasattr(x, "dtype") and _is_integer(x._value if isinstance(x, Tensor) else x)
+
+
+def _all(x, condition) -> bool:
+    """Whether the elements of an operand satisfy a condition; True where looking is not possible or not cheap."""
+    if isinstance(x, Tensor):
+        value = x._value
+        if isinstance(value, jax.core.Tracer) or not x.place.is_cpu_place():
+            return True
+        x = np.asarray(value)
+    return builtins.bool(np.all(condition(x)))
+
+
 def _check_divisor(name: str, x, y) -> None:
-    """ValueError for an integer zero as divisor, which XLA would divide by without a word; where looking is cheap."""
-    if isinstance(y, Tensor):
-        value = y._value
-        if not _is_integer(value) or isinstance(value, jax.core.Tracer) or not y.place.is_cpu_place():
-            return
-        fine = np.asarray(value).all()
-    else:
-        fine = not isinstance(y, int) or y != 0
-    if not fine and (not isinstance(x, Tensor) or x.dtype.is_integer):
+    """ValueError for an integer zero as divisor, which XLA would divide by without a word."""
+    if _is_int(x) and _is_int(y) and not _all(y, lambda divisor: divisor != 0):
         raise errors.ValueError_(f"{name}: integer division by zero")
 
 
 # ---- powers ----
 
-@binary(export=False, name="pow")
-def _pow(x, y):
-    x, y = promote("pow", x, y)
+@jax.custom_jvp
+def _power(x, y):
     return jnp.power(x, y)
 
 
-@op(export=False, method=False, name="integer_pow")
+# The derivatives that hold where those of JAX are NaN: none by x for the exponent 0, none by y for the base 0.
+_power.defjvps(lambda g, z, x, y: g * jnp.where(y == 0, jnp.zeros_like(x), y * _power(x, jnp.where(y == 0, jnp.ones_like(y), y - 1))),
+               lambda g, z, x, y: g * jnp.where(x == 0, jnp.zeros_like(x), _power(x, y) * jnp.log(jnp.where(x == 0, jnp.ones_like(x), x))))
+
+
+@binary(export=False, name="pow", amp="black")
+def _pow(x, y):
+    x, y = jnp.broadcast_arrays(*promote("pow", x, y))
+    return _power(x, y) if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.power(x, y)
+
+
+@op(export=False, method=False, name="integer_pow", amp="black")
 def _integer_pow(x, n):
     return jax.lax.integer_pow(x, n)
 
@@ -226,6 +244,9 @@ def pow(x, y):
     Args:
         y: the exponent, a tensor or a number. Small integers multiply `x` by itself.
 
+    Raises:
+        ValueError: an integer to the power of a negative integer.
+
     Example:
         >>> (paddle.to_tensor([1.0, 3.0]) ** 2).tolist()
         [1.0, 9.0]
@@ -233,6 +254,8 @@ def pow(x, y):
     if isinstance(y, (int, float)) and -4 <= y <= 8 and y == int(y) and isinstance(x, Tensor):
         if x.dtype.is_differentiable or x.dtype.is_integer and y >= 0 and isinstance(y, int):
             return _integer_pow(x, int(y))
+    if _is_int(x) and _is_int(y) and not _all(y, lambda exponent: exponent >= 0):
+        raise errors.ValueError_("pow: integers to the power of negative integers are no integers; use floats")
     return _pow(x, y)
 
 
@@ -262,6 +285,291 @@ def minimum(x, y):
     return jnp.minimum(x, y)
 
 
+@binary("fmax")
+def fmax(x, y):
+    """The larger of x and y, elementwise; the other one where one is NaN. Equal elements give the gradient to x.
+
+    Example:
+        >>> paddle.fmax(paddle.to_tensor([1.0, float("nan")]), paddle.to_tensor([3.0, 4.0])).tolist()
+        [3.0, 4.0]
+    """
+    x, y = promote("fmax", x, y)
+    return jnp.where((x >= y) | jnp.isnan(y), x, y)
+
+
+@binary("fmin")
+def fmin(x, y):
+    """The smaller of x and y, elementwise; the other one where one is NaN. Equal elements give the gradient to x.
+
+    Example:
+        >>> paddle.fmin(paddle.to_tensor([1.0, float("nan")]), paddle.to_tensor([3.0, 4.0])).tolist()
+        [1.0, 4.0]
+    """
+    x, y = promote("fmin", x, y)
+    return jnp.where((x <= y) | jnp.isnan(y), x, y)
+
+
+@op(export=False, method=False, scalars="min max", name="clip")
+def _clip(x, min, max):
+    if min is not None:
+        x = jnp.where(x < min.astype(x.dtype).reshape(()), min.astype(x.dtype).reshape(()), x)
+    if max is not None:
+        x = jnp.where(x > max.astype(x.dtype).reshape(()), max.astype(x.dtype).reshape(()), x)
+    return x
+
+
+@api(inplace=True)
+def clip(x, min=None, max=None):
+    """x limited to [min, max], elementwise; the gradient is 1 inside and at the bounds, 0 outside. NaN stays.
+
+    Args:
+        min, max: numbers, tensors of one element, or None for no bound. Float bounds make an integer tensor float32.
+
+    Raises:
+        ValueError: min > max, or a bound of several elements.
+        TypeError: a bound that is no number.
+
+    Example:
+        >>> paddle.clip(paddle.to_tensor([-2.0, 0.5, 3.0]), 0.0, 1.0).tolist()
+        [0.0, 0.5, 1.0]
+    """
+    for name, bound in (("min", min), ("max", max)):
+        if isinstance(bound, (Tensor, np.ndarray)):
+            if bound.size != 1:
+                raise errors.ValueError_(f"clip: {name} must be a number or a tensor of one element, got {errors.describe(bound)}")
+        elif bound is not None and not isinstance(bound, (int, float, np.number)):
+            raise errors.TypeError_(f"clip: {name} must be a number, a Tensor or None, got {errors.describe(bound)}")
+    low, high = _number(min), _number(max)
+    if low is not None and high is not None and not low <= high:
+        raise errors.ValueError_(f"clip: min must not exceed max, got min={low} and max={high}")
+    if x.dtype.is_integer and (isinstance(min, float) or isinstance(max, float)):
+        x = x.astype("float32")
+    return _clip(x, min, max)
+
+
+def _number(bound):
+    """A bound as a number; None where it cannot be read, or not cheaply."""
+    if isinstance(bound, Tensor):
+        if isinstance(bound._value, jax.core.Tracer) or not bound.place.is_cpu_place():
+            return None
+        return bound.numpy().item()
+    return bound.item() if isinstance(bound, np.ndarray) else bound
+
+
+# ---- linear combinations ----
+
+@op(export=False, method=False, scalars="scale bias", name="scale")
+def _scale(x, scale, bias, bias_after_scale):
+    scale, bias = scale.astype(x.dtype).reshape(()), bias.astype(x.dtype).reshape(())
+    return x * scale + bias if bias_after_scale else (x + bias) * scale
+
+
+@api(inplace=True)
+def scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None):
+    """scale * x + bias, elementwise, in the type of `x`.
+
+    Args:
+        scale, bias: numbers or tensors of one element.
+        bias_after_scale: False for scale * (x + bias).
+        act: the name of an activation function of `paddle.nn.functional` that follows.
+
+    Raises:
+        ValueError: a scale of several elements, an unknown activation.
+
+    Example:
+        >>> paddle.scale(paddle.to_tensor([1.0, 2.0]), 2.0, 1.0).tolist()
+        [3.0, 5.0]
+    """
+    for name, factor in (("scale", scale), ("bias", bias)):
+        if isinstance(factor, Tensor) and factor.size != 1:
+            raise errors.ValueError_(f"scale: {name} must be a number or a tensor of one element, got {errors.describe(factor)}")
+    out = _scale(x, scale, bias, builtins.bool(bias_after_scale))
+    if act is None:
+        return out
+    from ..nn import functional
+    function = getattr(functional, act, None)
+    if function is None:
+        raise errors.ValueError_(f"scale: act must name a function of paddle.nn.functional, got {act!r}")
+    return function(out)
+
+
+@api
+def increment(x, value=1.0):
+    """Add a number to a tensor of one element, in place.
+
+    Raises:
+        ValueError: `x` has several elements.
+
+    Example:
+        >>> float(paddle.increment(paddle.zeros([1])))
+        1.0
+    """
+    if x.size > 1:
+        raise errors.ValueError_(f"increment: x must have one element, got shape {list(x.shape)}")
+    return x.scale_(1, value)
+
+
+@op(inplace=True, scalars="weight")
+def lerp(x, y, weight):
+    """x + weight * (y - x), elementwise with broadcasting: the linear interpolation.
+
+    Args:
+        y: the other end, of the type of `x`.
+        weight: a number or a tensor.
+
+    Example:
+        >>> paddle.lerp(paddle.zeros([2]), paddle.ones([2]), 0.25).tolist()
+        [0.25, 0.25]
+    """
+    x, y = promote("lerp", x, y)
+    x, weight = promote("lerp", x, weight)
+    return x + weight * (y - x)
+
+
+# ---- further functions of two operands ----
+
+@jax.custom_jvp
+def _hypotenuse(x, y):
+    return jnp.hypot(x, y)
+
+
+_hypotenuse.defjvps(lambda g, z, x, y: g * _ratio(x, y), lambda g, z, x, y: g * _ratio(y, x))
+
+
+def _ratio(x, y):
+    """x / hypot(x, y), 0 at the origin."""
+    z = _hypotenuse(x, y)
+    return jnp.where(z == 0, jnp.zeros_like(z), x / jnp.where(z == 0, jnp.ones_like(z), z))
+
+
+@binary("hypot", inplace=True)
+def hypot(x, y):
+    """sqrt(x * x + y * y), elementwise with broadcasting, without overflow on the way. The gradient at the origin is 0.
+
+    Example:
+        >>> paddle.hypot(paddle.to_tensor([3.0]), paddle.to_tensor([4.0])).tolist()
+        [5.0]
+    """
+    x, y = jnp.broadcast_arrays(*promote_float("hypot", x, y))
+    return jnp.sqrt(x * x + y * y) if jnp.iscomplexobj(x) else _hypotenuse(x, y)
+
+
+@binary("atan2")
+def atan2(x, y):
+    """The angle of the point (y, x) in [-pi, pi], elementwise with broadcasting; integers give float64.
+
+    Example:
+        >>> paddle.atan2(paddle.zeros([1]), paddle.ones([1])).tolist()
+        [0.0]
+    """
+    x, y = promote("atan2", x, y)
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        x, y = x.astype("float64"), y.astype("float64")
+    return jnp.arctan2(x, y)
+
+
+@binary("logaddexp")
+def logaddexp(x, y):
+    """log(exp(x) + exp(y)), elementwise with broadcasting, without overflow.
+
+    Example:
+        >>> paddle.logaddexp(paddle.to_tensor([-1000.0]), paddle.to_tensor([3.0])).tolist()
+        [3.0]
+    """
+    return jnp.logaddexp(*promote_float("logaddexp", x, y))
+
+
+@binary("copysign", inplace=True)
+def copysign(x, y):
+    """|x| with the sign of y (of -0.0 as well), elementwise with broadcasting.
+
+    Example:
+        >>> paddle.copysign(paddle.to_tensor([1.0, 2.0]), -3.0).tolist()
+        [-1.0, -2.0]
+    """
+    x = operand("copysign", x)
+    y = operand("copysign", y)
+    if not y.weak_type or jnp.issubdtype(x.dtype, jnp.floating):
+        x, y = promote("copysign", x, y)
+    negative = jnp.signbit(y) if jnp.issubdtype(y.dtype, jnp.floating) else y < 0
+    if x.dtype == bool:
+        return x
+    size = x * jax.lax.stop_gradient(jnp.sign(x))
+    return jnp.where(negative, -size, size)
+
+
+@binary("nextafter", differentiable=False)
+def nextafter(x, y):
+    """The next floating number after x in the direction of y, elementwise with broadcasting.
+
+    Example:
+        >>> bool(paddle.nextafter(paddle.ones([1]), paddle.zeros([1])) < 1)
+        True
+    """
+    x, y = promote("nextafter", x, y)
+    return jnp.nextafter(x, y)
+
+
+@binary("heaviside")
+def heaviside(x, y):
+    """The step function: 0 where x < 0, 1 where x > 0, y where x == 0; elementwise with broadcasting.
+
+    Example:
+        >>> paddle.heaviside(paddle.to_tensor([-2.0, 0.0, 2.0]), paddle.to_tensor([0.5])).tolist()
+        [0.0, 0.5, 1.0]
+    """
+    x, y = promote("heaviside", x, y)
+    return jnp.where(x == 0, y, (x > 0).astype(y.dtype))
+
+
+@binary("ldexp", inplace=True)
+def ldexp(x, y):
+    """x * 2 ** y, elementwise with broadcasting; float64 if either operand is, otherwise float32.
+
+    Example:
+        >>> paddle.ldexp(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([3, 1])).tolist()
+        [8.0, 4.0]
+    """
+    dtype = jnp.dtype("float64" if any(o.dtype == np.float64 and not o.weak_type for o in (x, y)) else "float32")
+    x, y = x.astype(dtype), y.astype(dtype)
+    return x * _power(*jnp.broadcast_arrays(jnp.full((), 2, dtype), y))
+
+
+@binary("gcd", inplace=True, differentiable=False)
+def gcd(x, y):
+    """The greatest common divisor of integers, elementwise with broadcasting; gcd(0, 0) is 0.
+
+    Raises:
+        TypeError: operands that are not integers.
+
+    Example:
+        >>> paddle.gcd(paddle.to_tensor([12, -18]), paddle.to_tensor([8, 12])).tolist()
+        [4, 6]
+    """
+    return jnp.gcd(*_integers("gcd", x, y))
+
+
+@binary("lcm", inplace=True, differentiable=False)
+def lcm(x, y):
+    """The least common multiple of integers, elementwise with broadcasting; 0 if either is 0.
+
+    Raises:
+        TypeError: operands that are not integers.
+
+    Example:
+        >>> paddle.lcm(paddle.to_tensor([4, 6]), paddle.to_tensor([6, 0])).tolist()
+        [12, 0]
+    """
+    return jnp.lcm(*_integers("lcm", x, y))
+
+
+def _integers(name: str, x, y):
+    x, y = promote(name, x, y)
+    if not _is_integer(x):
+        raise errors.TypeError_(f"{name}: the operands must be integers, got {x.dtype.name}")
+    return x, y
+
+
 for _name, _function in (("__rsub__", _subtract), ("__rtruediv__", _divide), ("__rdiv__", _divide), ("__rpow__", _pow),
                          ("__rfloordiv__", floor_divide), ("__rmod__", remainder)):
     setattr(Tensor, _name, reflected(_function))
@@ -269,3 +577,4 @@ alias(subtract, "sub")
 alias(multiply, "mul")
 alias(divide, "div")
 alias(remainder, "mod", "floor_mod")
+alias(clip, "clamp")
