@@ -8,6 +8,7 @@ import itertools
 from typing import Any
 
 from ...engine import errors
+from ...ops.joining import concat
 from .. import functional as F
 from ..layer import Layer, other_names
 
@@ -407,14 +408,13 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
 
     def log_prob(self, input):
         """Logarithms of the probabilities of all classes, `[N, n_classes]`."""
-        from ... import ops
         head = F.linear(input, self.head_weight, self.head_bias)
         head = F.log_softmax(head, axis=1)
         parts = [head[:, :self.shortlist_size]]
         for i, (inner, outer) in enumerate(self.tail_weights):
             tail = F.log_softmax(F.linear(F.linear(input, inner), outer), axis=1)
             parts.append(tail + head[:, self.shortlist_size + i:self.shortlist_size + i + 1])
-        return ops.manipulation.concat(parts, axis=1)
+        return concat(parts, axis=1)
 
     def predict(self, input):
         """The most probable class of each sample, `[N]`."""

@@ -198,10 +198,11 @@ class LayerNorm(Layer):
     def __init__(self, normalized_shape, epsilon=1e-05, *, elementwise_affine=True, bias=True, device=None, dtype=None,
                  weight_attr=None, bias_attr=None, name=None):
         super().__init__(dtype=dtype)
-        shape = [normalized_shape] if isinstance(normalized_shape, int) else normalized_shape
-        if not isinstance(shape, (list, tuple)) or not all(isinstance(s, int) for s in shape):
+        shape = normalized_shape if isinstance(normalized_shape, (list, tuple)) else [normalized_shape]
+        if not all(hasattr(length, "__index__") for length in shape):
             raise errors.TypeError_(f"LayerNorm: normalized_shape must be an int or a list of ints, got {normalized_shape!r}")
-        self._normalized_shape, self._epsilon = list(shape), epsilon
+        shape = [length.__index__() for length in shape]
+        self._normalized_shape, self._epsilon = shape, epsilon
         size = [math.prod(shape)]
         self.weight = self.create_parameter(size, weight_attr if elementwise_affine else False,
                                             default_initializer=Constant(1.0), device=device)

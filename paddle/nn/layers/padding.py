@@ -1,6 +1,7 @@
 """Layers that pad the spatial axes."""
 from __future__ import annotations
 
+from ...engine import errors
 from ...engine.tensor import Tensor
 from .. import functional as F
 from ..layer import Layer, other_names
@@ -14,8 +15,12 @@ class _Pad(Layer):
 
     def __init__(self, padding, mode="constant", value=0.0, data_format=None, name=None):
         super().__init__()
-        self.padding = [padding] * (2 * self._axes) if isinstance(padding, int) else (
-            padding.tolist() if isinstance(padding, Tensor) else list(padding))
+        if isinstance(padding, Tensor):
+            padding = padding.tolist()
+        amounts = list(padding) if isinstance(padding, (list, tuple)) else [padding] * (2 * self._axes)
+        if not all(hasattr(amount, "__index__") for amount in amounts):
+            raise errors.TypeError_(f"{type(self).__name__}: padding must be an int or a list of ints, got {errors.describe(padding)}")
+        self.padding = [amount.__index__() for amount in amounts]
         self._mode, self.value, self._data_format, self._name = mode, value, data_format, name
 
     @other_names(input="x")
