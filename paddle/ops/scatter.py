@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
-from ..engine.op import api, op
+from ..engine.op import _write_out, api, op
 from ..engine.tensor import Tensor, _make
 from .axes import axis_of
 from .creation import clone, full, zeros
@@ -57,7 +57,7 @@ def _gather(x, index, axis):
 
 
 @api(method="gather")
-def gather(x, index, axis=None):
+def gather(x, index, axis=None, name=None, out=None):
     """Slices of x along an axis, in the order of `index`.
 
     Args:
@@ -74,7 +74,8 @@ def gather(x, index, axis=None):
     """
     if isinstance(axis, Tensor):
         axis = axis.item()
-    return _take_axis("gather", x, index, 0 if axis is None else axis)
+    found = _take_axis("gather", x, index, 0 if axis is None else axis)
+    return found if out is None else _write_out("gather", found, out)
 
 
 def _take_axis(name: str, x: Any, index: Any, axis: Any) -> Tensor:
@@ -415,7 +416,7 @@ def _scatter(x, index, updates, overwrite):
 
 
 @api
-def scatter(x, index, updates, overwrite=True):
+def scatter(x, index, updates, overwrite=True, name=None, out=None):
     """x with the slices at `index` of the first axis replaced by `updates`.
 
     Args:
@@ -443,7 +444,8 @@ def scatter(x, index, updates, overwrite=True):
         raise errors.ValueError_(f"scatter: index must have shape [n] and updates [n, {', '.join(map(str, x.shape[1:]))}], got "
                                  f"{list(index.shape)} and {list(updates.shape)}")
     check_range("scatter", index, x.shape[0])
-    return _scatter(x, index, updates, builtins.bool(overwrite)) if n else clone(x)
+    found = _scatter(x, index, updates, builtins.bool(overwrite)) if n else clone(x)
+    return found if out is None else _write_out("scatter", found, out)
 
 
 @api(method=False)
