@@ -210,7 +210,9 @@ def _twin(public: Callable, name: str, reshapes: bool) -> Callable:
     twin.__name__ = twin.__qualname__ = name + "_"
     twin.__module__ = public.__module__
     twin.__doc__ = f"In-place form of `{name}`: the result replaces the value of `x`, which is returned."
-    twin.__signature__ = public.__signature__  # type: ignore[attr-defined]
+    signature = public.__signature__  # type: ignore[attr-defined]
+    twin.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[p for p in signature.parameters.values() if p.name != "out"])
     return twin
 
 

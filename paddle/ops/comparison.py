@@ -1,6 +1,8 @@
 """Comparisons, logic and bits, elementwise. None of them has a gradient."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -244,48 +246,48 @@ def _check_bits(name: str, x, bools: bool = True) -> None:
         raise errors.TypeError_(f"{name}: the tensors must be of integers{' or bool' if bools else ''}, got {x.dtype.name}")
 
 
-def _bitwise(*names: str, **metadata):
-    return op(scalars="x y", method=" ".join(names), differentiable=False, export=False, **metadata)
+_bitwise = functools.partial(op, scalars="x y", method=False, differentiable=False, export=False)
 
 
-@_bitwise("__and__", "__rand__", name="bitwise_and")
+@_bitwise(name="bitwise_and")
 def _and(x, y):
     x, y = _bits("bitwise_and", x, y)
     return x & y
 
 
-@_bitwise("__or__", "__ror__", name="bitwise_or")
+@_bitwise(name="bitwise_or")
 def _or(x, y):
     x, y = _bits("bitwise_or", x, y)
     return x | y
 
 
-@_bitwise("__xor__", "__rxor__", name="bitwise_xor")
+@_bitwise(name="bitwise_xor")
 def _xor(x, y):
     x, y = _bits("bitwise_xor", x, y)
     return x ^ y
 
 
-@_bitwise("__invert__", name="bitwise_not")
+@_bitwise(name="bitwise_not")
 def _not(x):
     _check_bits("bitwise_not", x)
     return ~x
 
 
-@_bitwise("__lshift__", name="bitwise_left_shift")
+@_bitwise(name="bitwise_left_shift")
 def _left_shift(x, y):
     x, y = _bits("bitwise_left_shift", x, y, bools=False)
     return jax.lax.shift_left(*jnp.broadcast_arrays(x, y))
 
 
-@_bitwise("__rshift__", name="bitwise_right_shift")
-def _right_shift(x, y, is_arithmetic=True):
+@_bitwise(name="bitwise_right_shift")
+def _right_shift(x, y, is_arithmetic):
     x, y = _bits("bitwise_right_shift", x, y, bools=False)
-    shift = jax.lax.shift_right_arithmetic if is_arithmetic else jax.lax.shift_right_logical
+    signed = is_arithmetic and jnp.issubdtype(x.dtype, jnp.signedinteger)
+    shift = jax.lax.shift_right_arithmetic if signed else jax.lax.shift_right_logical
     return shift(*jnp.broadcast_arrays(x, y))
 
 
-@api(inplace=True)
+@api(method="bitwise_and __and__ __rand__", inplace=True)
 def bitwise_and(x, y, out=None, name=None):
     """x & y of integers or bools, elementwise with broadcasting.
 
@@ -299,7 +301,7 @@ def bitwise_and(x, y, out=None, name=None):
     return _and(x, y, out=out)
 
 
-@api(inplace=True)
+@api(method="bitwise_or __or__ __ror__", inplace=True)
 def bitwise_or(x, y, out=None, name=None):
     """x | y of integers or bools, elementwise with broadcasting.
 
@@ -310,7 +312,7 @@ def bitwise_or(x, y, out=None, name=None):
     return _or(x, y, out=out)
 
 
-@api(inplace=True)
+@api(method="bitwise_xor __xor__ __rxor__", inplace=True)
 def bitwise_xor(x, y, out=None, name=None):
     """x ^ y of integers or bools, elementwise with broadcasting.
 
@@ -321,7 +323,7 @@ def bitwise_xor(x, y, out=None, name=None):
     return _xor(x, y, out=out)
 
 
-@api(inplace=True)
+@api(method="bitwise_not __invert__", inplace=True)
 def bitwise_not(x, out=None, name=None):
     """~x of integers or bools, elementwise.
 
@@ -332,7 +334,7 @@ def bitwise_not(x, out=None, name=None):
     return _not(x, out=out)
 
 
-@api(inplace=True)
+@api(method="bitwise_left_shift __lshift__", inplace=True)
 def bitwise_left_shift(x, y, is_arithmetic=True, out=None, name=None):
     """x << y of integers, elementwise with broadcasting; 0 where y is negative or exceeds the bits of the type.
 
@@ -346,7 +348,7 @@ def bitwise_left_shift(x, y, is_arithmetic=True, out=None, name=None):
     return _left_shift(x, y, out=out)
 
 
-@api(inplace=True)
+@api(method="bitwise_right_shift __rshift__", inplace=True)
 def bitwise_right_shift(x, y, is_arithmetic=True, out=None, name=None):
     """x >> y of integers, elementwise with broadcasting.
 
@@ -361,7 +363,7 @@ def bitwise_right_shift(x, y, is_arithmetic=True, out=None, name=None):
 
 
 alias(bitwise_not, "bitwise_invert")
-Tensor.__rlshift__, Tensor.__rrshift__ = reflected(_left_shift), reflected(_right_shift)
+Tensor.__rlshift__, Tensor.__rrshift__ = reflected(bitwise_left_shift), reflected(bitwise_right_shift)
 alias(equal, "eq")
 alias(not_equal, "ne")
 alias(less_than, "less", "lt")
@@ -382,3 +384,4 @@ def _equality(function):
 
 Tensor.__eq__, Tensor.__ne__ = _equality(equal), _equality(not_equal)
 Tensor.__lt__, Tensor.__le__, Tensor.__gt__, Tensor.__ge__ = less_than, less_equal, greater_than, greater_equal
+Tensor.__nonzero__ = Tensor.__bool__

@@ -32,9 +32,10 @@ def alias(function, *names: str) -> None:
 
 def reflected(function):
     """The same operator with its operands exchanged, for `__rsub__` and its like."""
-    def exchanged(y, x):
-        return function(x, y)
+    def exchanged(y, x, *args, **kwargs):
+        return function(x, y, *args, **kwargs)
     exchanged.__name__ = f"reflected {function.__name__}"
+    exchanged.__signature__ = function.__signature__
     return exchanged
 
 
@@ -130,15 +131,15 @@ def divide(x, y, name=None, *, rounding_mode=None):
     raise errors.ValueError_(f"divide: rounding_mode must be None, 'trunc' or 'floor', got {rounding_mode!r}")
 
 
-@api
-def true_divide(x, y, *, out=None):
+@api(method=True)
+def true_divide(input, other, *, out=None):
     """x / y, elementwise; another name of `divide`.
 
     Example:
         >>> paddle.true_divide(paddle.to_tensor([3]), paddle.to_tensor([2])).tolist()
         [1.5]
     """
-    return divide(x, y, out=out)
+    return divide(input, other, out=out)
 
 
 @binary(export=False, differentiable=False, name="trunc_divide")
