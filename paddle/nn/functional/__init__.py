@@ -1,5 +1,6 @@
 """paddle.nn.functional: the operators of neural networks as functions."""
 from ...ops.activation import *
+from ...ops.attention import *
 from ...ops.conv import *
 from ...ops.creation import one_hot
 from ...ops.diagonals import diag_embed
@@ -12,3 +13,5 @@ from ...ops.normalization import *
 from ...ops.manipulation import pad
 from ...ops.pooling import *
 from ...ops.regression_loss import *
+from ...ops.sequence import *
+from ...ops.vision import *

@@ -1,0 +1,88 @@
+"""Scaled dot-product attention."""
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import errors
+from ..engine.op import api, op
+from .activation import wide
+
+nn_op = functools.partial(op, method=False, export=False, amp="white")
+nn_api = functools.partial(api, method=False)
+
+
+def _attend(q, k, v, mask, causal, scale, drop):
+    """softmax(q k^T * scale + mask) v for [batch, length, heads, width]; `drop` is applied to the probabilities."""
+    name = "scaled_dot_product_attention"
+    if q.ndim != 4 or k.ndim != 4 or v.ndim != 4:
+        raise errors.ValueError_(f"{name}: query, key and value must be 3-D or 4-D alike, got {list(q.shape)}, {list(k.shape)}, {list(v.shape)}")
+    if k.shape[:3] != v.shape[:3] or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
+        raise errors.ValueError_(f"{name}: shapes do not fit: query {list(q.shape)}, key {list(k.shape)}, value {list(v.shape)}")
+    heads, shared = q.shape[2], k.shape[2]
+    if shared == 0 or heads % shared:
+        raise errors.ValueError_(f"{name}: the {heads} heads of query must be a multiple of the {shared} heads of key")
+    if shared != heads:
+        k, v = (jnp.repeat(a, heads // shared, 2) for a in (k, v))
+    scores = wide(jnp.einsum("bqhd,bkhd->bhqk", q, k)) * scale
+    low = jnp.asarray(jnp.finfo(scores.dtype).min, scores.dtype)
+    if mask is not None:
+        scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == np.bool_ else scores + mask.astype(scores.dtype)
+    if causal:
+        scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
+    scores = jnp.maximum(scores, low)  # a row without any key averages all of them instead of giving NaN
+    return jnp.einsum("bhqk,bkhd->bqhd", drop(jax.nn.softmax(scores, -1)).astype(q.dtype), v)
+
+
+@nn_op(name="attention", scalars="scale")
+def _attention(query, key, value, mask, causal, scale):
+    return _attend(query, key, value, mask, causal, scale, lambda p: p)
+
+
+@nn_op(name="attention_dropout", random=True, scalars="scale p")
+def _attention_dropout(seed, query, key, value, mask, causal, scale, p):
+    def drop(weights):
+        kept = jax.random.uniform(seed, weights.shape, np.float32) >= p
+        return jnp.where(kept, weights / jnp.where(p < 1, 1 - p, 1), 0)
+    return _attend(query, key, value, mask, causal, scale, drop)
+
+
+@nn_api
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, training=True, backend=None,
+                                 scale=None, enable_gqa=True):
+    """softmax(query key^T * scale + mask) value (Vaswani et al., 2017).
+
+    Args:
+        query: shape [batch, length, heads, width], or without batch.
+        key, value: shape [batch, length of keys, heads, width]; their heads may be fewer and then serve several heads of
+            query each.
+        attn_mask: broadcasts to [batch, heads, length, length of keys]; bool (True takes part) or floating (added).
+        dropout_p: the probability of dropping a weight in training.
+        is_causal: position i sees keys up to i.
+        training: False turns dropout off.
+        backend: accepted; XLA chooses.
+        scale: default 1 / sqrt(width).
+        enable_gqa: accepted; fewer key heads always work.
+
+    Raises:
+        ValueError: shapes that do not fit, dropout_p out of range.
+
+    Example:
+        >>> x = paddle.ones([1, 2, 1, 4])
+        >>> paddle.nn.functional.scaled_dot_product_attention(x, x, x).shape
+        [1, 2, 1, 4]
+    """
+    if not 0 <= dropout_p <= 1:
+        raise errors.ValueError_(f"scaled_dot_product_attention: dropout_p must be between 0 and 1, got {dropout_p}")
+    alone = query.ndim == 3
+    if alone:
+        query, key, value = (t.unsqueeze(0) for t in (query, key, value))
+    scale = float(query.shape[-1]) ** -0.5 if scale is None else scale
+    if dropout_p and training:
+        out = _attention_dropout(query, key, value, attn_mask, bool(is_causal), scale, dropout_p)
+    else:
+        out = _attention(query, key, value, attn_mask, bool(is_causal), scale)
+    return out.squeeze(0) if alone else out
