@@ -9,7 +9,8 @@ from __future__ import annotations
 import collections
 import math
 import pickle
-from typing import Any, BinaryIO, Callable
+from collections.abc import Callable
+from typing import Any, BinaryIO
 
 import ml_dtypes
 import numpy as np

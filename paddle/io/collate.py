@@ -5,13 +5,13 @@ import collections.abc
 import numbers
 from typing import Any
 
-import jax
 import numpy as np
 
 from ..engine import dtype as dtypes
 from ..engine import errors
 from ..engine.place import put
 from ..engine.tensor import Tensor, _make
+from .host import host_array, host_tensor
 
 
 def default_collate_fn(batch: list) -> Any:
@@ -28,7 +28,7 @@ def default_collate_fn(batch: list) -> Any:
     if isinstance(first, np.ndarray):
         return _stack(batch)
     if isinstance(first, Tensor):
-        return _make(jax.device_put(_stack([t._concrete("default_collate_fn") for t in batch])))
+        return host_tensor(_stack([_on_host(t) for t in batch]))
     if isinstance(first, (numbers.Number, np.generic)):
         return np.array(batch)
     if isinstance(first, (str, bytes)):
@@ -53,6 +53,13 @@ def default_convert_fn(batch: Any) -> Any:
     if isinstance(batch, (list, tuple)):
         return [default_convert_fn(value) for value in batch]
     return batch
+
+
+def _on_host(tensor: Any) -> Any:
+    if not isinstance(tensor, Tensor):
+        return np.asarray(tensor)
+    waiting = host_array(tensor)
+    return tensor._concrete("default_collate_fn") if waiting is None else waiting
 
 
 def _stack(arrays: list) -> np.ndarray:
@@ -86,6 +93,11 @@ _SLOT = _Slot()
 
 
 def _plan(batch: Any, arrays: list) -> Any:
+    if isinstance(batch, Tensor):
+        waiting = host_array(batch)
+        if waiting is None:
+            return batch
+        batch = waiting
     if isinstance(batch, np.ndarray):
         if batch.dtype not in dtypes._by_numpy:
             return batch

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import bisect
-from typing import Any, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 

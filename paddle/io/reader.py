@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import itertools
 import threading
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from ..engine import errors, place as places
+from ..engine import errors
+from ..engine import place as places
 from .collate import default_collate_fn, default_convert_fn, to_tensors
 from .dataset import IterableDataset, NoLength, TensorDataset
 from .sampler import BatchSampler
@@ -164,7 +166,7 @@ class DataLoader:
             if len(batch) == self.batch_size or not self.drop_last:
                 yield self.collate_fn(batch)
 
-    def _worker(self, number: int) -> "_Worker":
+    def _worker(self, number: int) -> _Worker:
         worker = _Worker(WorkerInfo(number, self.num_workers, self.dataset, number))
         if self.worker_init_fn is not None:
             with worker:

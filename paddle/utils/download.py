@@ -6,7 +6,6 @@ import os
 import shutil
 import warnings
 
-from ..engine import errors
 from ..framework.files import atomic_write
 
 __all__ = ["get_weights_path_from_url"]
@@ -55,7 +54,7 @@ def cached_file(url: str, folder: str, md5sum: str | None = None, download: bool
     if os.path.isfile(path):
         if md5sum and md5_of(path) != md5sum:
             warnings.warn(f"{path} is not the published file (its MD5 checksum is not {md5sum}); it is used as it is. Remove it "
-                          "to have it downloaded", stacklevel=3)
+                          "to have it downloaded", stacklevel=4)
         return path
     by_hand = f"Get {url} elsewhere and put it there as {path}"
     if not download:

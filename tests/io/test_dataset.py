@@ -3,7 +3,16 @@ import numpy as np
 import pytest
 
 import paddle
-from paddle.io import (ChainDataset, ComposeDataset, ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, random_split)
+from paddle.io import (
+    ChainDataset,
+    ComposeDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
 
 
 class Numbers(Dataset):

@@ -1,11 +1,18 @@
 """Samplers. Orders named official were recorded from the official package 3.3.1 with NumPy's generator."""
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import paddle
-from paddle.io import (BatchSampler, DistributedBatchSampler, RandomSampler, SequenceSampler, SubsetRandomSampler,
-                       WeightedRandomSampler)
+from paddle.io import (
+    BatchSampler,
+    DistributedBatchSampler,
+    RandomSampler,
+    SequenceSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 
 
 def test_orders_follow_numpys_generator_as_officially():

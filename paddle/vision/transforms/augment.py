@@ -4,12 +4,14 @@ from __future__ import annotations
 import math
 import numbers
 import random
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...engine import errors
-from . import color, functional as F, warp
+from . import color, warp
+from . import functional as F
 from .transforms import BaseTransform, angles, probability
 
 __all__ = ["BrightnessTransform", "SaturationTransform", "ContrastTransform", "HueTransform", "ColorJitter", "RandomErasing",

@@ -8,12 +8,16 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from ...engine import errors
+from ...engine.op import op
 from ...engine.tensor import Tensor
+from ...io.host import host_array, host_tensor
 
 __all__ = ["to_tensor", "hflip", "vflip", "resize", "pad", "crop", "center_crop", "rotate", "to_grayscale", "normalize"]
 
@@ -23,7 +27,8 @@ _LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
 def kind_of(img: Any, name: str) -> str:
     """"pil", "array" or "tensor"; TypeError for anything else."""
     if isinstance(img, Tensor):
-        if img.ndim >= 2:
+        waiting = host_array(img)
+        if (img if waiting is None else waiting).ndim >= 2:
             return "tensor"
     elif isinstance(img, np.ndarray):
         if img.ndim in (2, 3):
@@ -67,7 +72,6 @@ def to_tensor(pic: Any, data_format: str = "CHW") -> Tensor:
         >>> paddle.vision.transforms.to_tensor(np.full([4, 5, 3], 255, 'uint8')).shape
         [3, 4, 5]
     """
-    from ...ops.creation import to_tensor as tensor_of
     if data_format not in ("CHW", "HWC"):
         raise errors.ValueError_(f"to_tensor: data_format must be 'CHW' or 'HWC', got {data_format!r}")
     kind = kind_of(pic, "to_tensor")
@@ -82,7 +86,7 @@ def to_tensor(pic: Any, data_format: str = "CHW") -> Tensor:
         array = array.astype("float32") / np.float32(1 if array.dtype == bool else 255)
     elif array.dtype == np.uint16:
         array = array.astype("int32")
-    return tensor_of(np.ascontiguousarray(array))
+    return host_tensor(np.array(array, order="C"))
 
 
 def _array_of(img: Any) -> np.ndarray:
@@ -103,6 +107,8 @@ def normalize(img: Any, mean: Any, std: Any, data_format: str = "CHW", to_rgb: b
     if data_format not in ("CHW", "HWC"):
         raise errors.ValueError_(f"normalize: data_format must be 'CHW' or 'HWC', got {data_format!r}")
     kind = kind_of(img, "normalize")
+    if kind == "tensor" and (waiting := host_array(img)) is not None:
+        return host_tensor(normalize(waiting, mean, std, data_format, to_rgb))
     axis = -3 if data_format == "CHW" else -1
     mean, std = (np.asarray(v.numpy() if isinstance(v, Tensor) else v, "float64").reshape(-1) for v in (mean, std))
     if not std.all():
@@ -124,10 +130,14 @@ def normalize(img: Any, mean: Any, std: Any, data_format: str = "CHW", to_rgb: b
     shape = [1] * 3
     shape[axis] = -1
     if kind == "tensor":
-        from ...ops.creation import to_tensor as tensor_of
-        mean, std = (tensor_of(v.reshape(shape).astype(img.dtype.numpy)) for v in (mean, std))
-        return (img - mean) / std
+        return _standardize(img, mean.reshape(shape), std.reshape(shape))
     return (img - mean.reshape(shape).astype(img.dtype)) / std.reshape(shape).astype(img.dtype)
+
+
+@op(method=False, export=False)
+def _standardize(img, mean, std):
+    dtype = jnp.promote_types(img.dtype, jnp.float32) if jnp.issubdtype(img.dtype, jnp.integer) else img.dtype
+    return (img.astype(dtype) - mean.astype(dtype)) / std.astype(dtype)
 
 
 # ---- geometry ----

@@ -7,7 +7,8 @@ from __future__ import annotations
 import math
 import numbers
 import random
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
