@@ -71,7 +71,8 @@ class Sequential(Layer):
 
     def __getitem__(self, name: Any) -> Layer:
         if isinstance(name, slice):
-            return type(self)(*list(self._sub_layers.values())[name])
+            kind = type(self) if type(self).__init__ is Sequential.__init__ else Sequential
+            return kind(*list(self._sub_layers.values())[name])
         if isinstance(name, str):
             return self._sub_layers[name]
         return self._sub_layers[self._key(name.__index__())]
@@ -80,6 +81,8 @@ class Sequential(Layer):
         _is_layer(self, layer)
         if isinstance(name, str):
             self._sub_layers[name] = layer
+        elif isinstance(name, slice):
+            raise errors.TypeError_("Sequential: one layer cannot be assigned to a slice")
         elif 0 <= len(self) <= name.__index__():
             self._sub_layers[str(name.__index__())] = layer
         else:
@@ -162,7 +165,8 @@ class LayerList(Layer):
 
     def __getitem__(self, idx: Any) -> Layer:
         if isinstance(idx, slice):
-            return type(self)(list(self._sub_layers.values())[idx])
+            kind = type(self) if type(self).__init__ is LayerList.__init__ else LayerList
+            return kind(list(self._sub_layers.values())[idx])
         return self._sub_layers[str(self._position(int(idx)))]
 
     def __setitem__(self, idx: Any, sublayer: Any) -> None:

@@ -11,6 +11,7 @@ import jax
 from ..engine import debug, errors, place as places
 from ..engine.dtype import DType, default_dtype, to_dtype
 from ..engine.modes import Watch
+from ..engine.storage import Storage
 from ..engine.tensor import Parameter, Tensor, _make
 from ..utils import unique_name
 from .parameter import make_parameter
@@ -233,8 +234,6 @@ class Layer(StateMethods):
         entries.pop(name, None)
         if kind == "_buffers" and holder is None:
             self._non_persistable_buffer_names_set.add(name)
-        if kind == "_buffers" and value._name is None:
-            value._name = unique_name.generate(self._full_name + "." + name)
         entries[kind][name] = value
 
     def __delattr__(self, name: str) -> None:
@@ -651,4 +650,4 @@ def _convert(tensor: Tensor, dtype: DType | None, device: Any) -> None:
     if device is not None and not isinstance(value, jax.core.Tracer) and device not in value.devices():
         value = places.put(value, device)
     if value is not tensor._value:
-        tensor._storage.write(value)
+        tensor._storage = Storage(value)  # a slot of its own: who shares the old one keeps it

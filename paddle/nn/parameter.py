@@ -29,6 +29,9 @@ class ParamAttr:
         do_model_average: kept for averaging optimizers.
         need_clip: False keeps its gradient out of gradient clipping.
 
+    Raises:
+        TypeError: `name` is no string, or `initializer` no initializer.
+
     Example:
         >>> attr = paddle.ParamAttr(initializer=paddle.nn.initializer.Constant(2.0), learning_rate=0.5)
         >>> paddle.nn.Linear(1, 1, weight_attr=attr).weight.tolist()
@@ -37,6 +40,10 @@ class ParamAttr:
 
     def __init__(self, name: str | None = None, initializer: Initializer | None = None, learning_rate: float = 1.0,
                  regularizer: Any = None, trainable: bool = True, do_model_average: bool = True, need_clip: bool = True):
+        if name is not None and not isinstance(name, str):
+            raise errors.TypeError_(f"ParamAttr: name must be a string, got {errors.describe(name)}")
+        if initializer is not None and (not callable(initializer) or isinstance(initializer, type)):
+            raise errors.TypeError_(f"ParamAttr: initializer must be an object like Constant(0.0), got {errors.describe(initializer)}")
         self.name = name
         self.initializer = initializer
         self.learning_rate = learning_rate
@@ -48,7 +55,7 @@ class ParamAttr:
     @staticmethod
     def _to_attr(attr: Any) -> "ParamAttr | bool":
         """Any of the accepted forms as a ParamAttr, or False for no parameter."""
-        if attr is None or attr is True or attr == "":
+        if attr is None or attr is True or isinstance(attr, str) and not attr:
             return ParamAttr()
         if attr is False or isinstance(attr, ParamAttr):
             return attr

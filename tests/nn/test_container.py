@@ -42,6 +42,17 @@ def test_sequential_as_a_list():
     assert kinds(s) == ["Sigmoid", "Mish", "Tanh"]
 
 
+def test_slices_of_a_subclass_are_plain_containers():
+    class Block(nn.Sequential):
+        def __init__(self, width):
+            super().__init__(nn.Linear(width, width), nn.ReLU())
+
+    class Stack(nn.LayerList):
+        def __init__(self, width):
+            super().__init__([nn.Linear(width, width), nn.ReLU()])
+    assert kinds(Block(2)[:1]) == kinds(Stack(2)[:1]) == ["Linear"]
+
+
 def test_sequential_insert_keeps_numbers_in_order():
     s = nn.Sequential(nn.ReLU(), nn.Tanh())
     s.insert(0, nn.GELU()).insert(-1, nn.Silu()).insert(4, nn.Mish())

@@ -231,6 +231,12 @@ def test_param_attr_forms():
     assert type(n.create_parameter([2], paddle.regularizer.L2Decay(0.1)).regularizer).__name__ == "L2Decay"
 
 
+@pytest.mark.parametrize("bad", [{"name": 3}, {"initializer": 3}, {"initializer": nn.initializer.Constant}])
+def test_param_attr_refuses(bad):
+    with pytest.raises(TypeError):
+        paddle.ParamAttr(**bad)
+
+
 def test_one_attr_serves_many_parameters():
     attr = paddle.ParamAttr(learning_rate=0.3)
     a, b = nn.Linear(2, 2, weight_attr=attr), nn.Linear(2, 2, weight_attr=attr)
@@ -453,6 +459,17 @@ def test_conversion_takes_the_gradient_along_and_training_goes_on():
     assert n.weight.grad.dtype == paddle.float64
     n(paddle.ones([1, 2], "float64")).sum().backward()
     assert n.weight.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_conversion_leaves_those_who_share_the_memory():
+    n = nn.Layer()
+    n.whole = paddle.ones([2, 2])
+    n.part = n.whole[0]
+    kept = n.whole.detach()
+    n.to(dtype="float64")
+    assert n.whole.dtype == n.part.dtype == paddle.float64 and kept.dtype == paddle.float32
+    n.whole.set_value(np.zeros((2, 2)))
+    assert kept.sum().item() == 4
 
 
 def test_excluded_layers_stay():

@@ -57,8 +57,8 @@ class NLLLoss(Layer):
         reduction: "mean", "sum" or "none".
 
     Example:
-        >>> float(paddle.nn.NLLLoss()(paddle.zeros([1, 2]), paddle.to_tensor([1])))
-        0.0
+        >>> float(paddle.nn.NLLLoss()(paddle.to_tensor([[0.0, -2.0]]), paddle.to_tensor([1])))
+        2.0
     """
 
     def __init__(self, weight=None, ignore_index=-100, reduction="mean", name=None):
