@@ -1,9 +1,8 @@
 """Containers: layers and parameters in sequences and dicts, registered so that they train and save."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Iterator
-
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ..engine import errors
 from ..engine.tensor import Parameter, Tensor, as_parameter
@@ -23,11 +22,15 @@ def _pairs(container: Layer, entries: Any) -> Iterable[tuple[str, Any]]:
     if isinstance(entries, ParameterDict):
         return list(entries._parameters.items())
     if not isinstance(entries, Iterable):
-        raise errors.TypeError_(f"{type(container).__name__}: a dict or (key, value) pairs are needed, got {errors.describe(entries)}")
+        raise errors.TypeError_(
+            f"{type(container).__name__}: a dict or (key, value) pairs are needed, got {errors.describe(entries)}"
+        )
     pairs = list(entries)
     for i, pair in enumerate(pairs):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise errors.ValueError_(f"{type(container).__name__}: element {i} must be a (key, value) pair, got {errors.describe(pair)}")
+            raise errors.ValueError_(
+                f"{type(container).__name__}: element {i} must be a (key, value) pair, got {errors.describe(pair)}"
+            )
     return pairs
 
 
@@ -89,9 +92,11 @@ class Sequential(Layer):
             self._sub_layers[self._key(name.__index__())] = layer
 
     def __delitem__(self, name: Any) -> None:
-        keys = list(self._sub_layers)[name] if isinstance(name, slice) else [name if isinstance(name, str) else self._key(name.__index__())]
-        for key in keys:
-            del self._sub_layers[key]
+        if isinstance(name, slice):
+            for key in list(self._sub_layers)[name]:
+                del self._sub_layers[key]
+        else:
+            del self._sub_layers[name if isinstance(name, str) else self._key(name.__index__())]
 
     def __len__(self) -> int:
         return len(self._sub_layers)
@@ -99,12 +104,12 @@ class Sequential(Layer):
     def __iter__(self) -> Iterator[Layer]:
         return iter(self._sub_layers.values())
 
-    def append(self, module: Layer) -> "Sequential":
+    def append(self, module: Layer) -> Sequential:
         """Add a layer at the end; returns self."""
         self.add_sublayer(self._free_key(), _is_layer(self, module))
         return self
 
-    def insert(self, index: int, module: Layer) -> "Sequential":
+    def insert(self, index: int, module: Layer) -> Sequential:
         """Add a layer before position `index`; numbered layers behind it get the next number. Returns self.
 
         Raises IndexError when `index` is out of range.
@@ -122,7 +127,7 @@ class Sequential(Layer):
         self._sub_layers.update(zip(map(str, range(n + 1)) if numbered else keys, layers))
         return self
 
-    def extend(self, sequential: Iterable[Layer]) -> "Sequential":
+    def extend(self, sequential: Iterable[Layer]) -> Sequential:
         """Add layers at the end; returns self."""
         for layer in list(sequential):
             self.append(layer)
@@ -155,7 +160,9 @@ class LayerList(Layer):
     def _position(self, index: int, more: int = 0) -> int:
         n = len(self._sub_layers)
         if not -n <= index < n + more:
-            raise errors.IndexError_(f"LayerList: index {index} is out of range, should be an integer in range [{-n}, {n + more})")
+            raise errors.IndexError_(
+                f"LayerList: index {index} is out of range, should be an integer in range [{-n}, {n + more})"
+            )
         return index + n if index < 0 else index
 
     def _renumber(self, layers: Iterable[Layer]) -> None:
@@ -188,14 +195,14 @@ class LayerList(Layer):
     def __iter__(self) -> Iterator[Layer]:
         return iter(self._sub_layers.values())
 
-    def __iadd__(self, modules: Iterable[Layer]) -> "LayerList":
+    def __iadd__(self, modules: Iterable[Layer]) -> LayerList:
         return self.extend(modules)
 
-    def __add__(self, other: Iterable[Layer]) -> "LayerList":
+    def __add__(self, other: Iterable[Layer]) -> LayerList:
         return LayerList([*self, *other])
 
     @other_names(module="sublayer")
-    def append(self, sublayer: Layer) -> "LayerList":
+    def append(self, sublayer: Layer) -> LayerList:
         """Add a layer at the end; returns self."""
         self.add_sublayer(str(len(self)), _is_layer(self, sublayer))
         return self
@@ -208,7 +215,7 @@ class LayerList(Layer):
         self._renumber(layers)
 
     @other_names(modules="sublayers")
-    def extend(self, sublayers: Iterable[Layer]) -> "LayerList":
+    def extend(self, sublayers: Iterable[Layer]) -> LayerList:
         """Add layers at the end; returns self."""
         for layer in list(sublayers):
             self.append(layer)
@@ -329,7 +336,7 @@ class ParameterList(Layer):
     def __iter__(self) -> Iterator[Parameter]:
         return iter(self._parameters.values())
 
-    def append(self, parameter: Parameter) -> "ParameterList":
+    def append(self, parameter: Parameter) -> ParameterList:
         """Add a parameter at the end; returns self. TypeError when it is none."""
         self.add_parameter(str(len(self)), parameter)
         return self

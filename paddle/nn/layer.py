@@ -4,11 +4,13 @@ from __future__ import annotations
 import functools
 import re
 from collections import OrderedDict
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
 
-from ..engine import debug, errors, place as places
+from ..engine import debug, errors
+from ..engine import place as places
 from ..engine.dtype import DType, default_dtype, to_dtype
 from ..engine.modes import Watch
 from ..engine.storage import Storage
@@ -96,7 +98,9 @@ class Layer(StateMethods):
         raise errors.NotImplemented_(f"{type(self).__name__} does not define forward()")
 
     def backward(self, *inputs: Any) -> None:
-        raise errors.ValueError_("a Layer has no backward of its own, gradients come from forward; see paddle.autograd.PyLayer")
+        raise errors.ValueError_(
+            "a Layer has no backward of its own, gradients come from forward; see paddle.autograd.PyLayer"
+        )
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
         try:
@@ -159,7 +163,9 @@ class Layer(StateMethods):
             hooks.move_to_end(helper._id, last=False)
         return helper
 
-    def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False) -> HookRemoveHelper:
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookRemoveHelper:
         """Call `hook(layer, inputs)` before forward; what it returns (if not None) replaces the inputs.
 
         Args:
@@ -215,15 +221,20 @@ class Layer(StateMethods):
         entries = self.__dict__
         if "_parameters" not in entries:
             if kind is not None:
-                raise errors.ValueError_(f"{type(self).__name__}: super().__init__() must be called before the attribute {name!r} is set")
+                raise errors.ValueError_(
+                    f"{type(self).__name__}: super().__init__() must be called before the attribute {name!r} is set"
+                )
             return object.__setattr__(self, name, value)
         if isinstance(getattr(type(self), name, None), property):
             return object.__setattr__(self, name, value)
         holder = next((r for r in ("_parameters", "_sub_layers", "_buffers") if name in entries[r]), None)
-        if holder is not None and value is not None and kind != holder and not (kind == "_parameters" or holder == "_buffers" and kind):
+        may_move = kind == "_parameters" or holder == "_buffers" and kind is not None
+        if holder not in (None, kind) and value is not None and not may_move:
             wanted = {"_parameters": "parameter", "_sub_layers": "sublayer", "_buffers": "buffer"}[holder]
-            raise errors.TypeError_(f"{type(self).__name__}: the {wanted} {name!r} can only be replaced by a {wanted} or None, "
-                                    f"got {type(value).__name__}")
+            raise errors.TypeError_(
+                f"{type(self).__name__}: the {wanted} {name!r} can only be replaced by a {wanted} or None, "
+                f"got {type(value).__name__}"
+            )
         if kind is None:
             if holder is None:
                 return object.__setattr__(self, name, value)
@@ -256,7 +267,9 @@ class Layer(StateMethods):
         if not name or "." in name:
             raise KeyError(f"(InvalidArgument) the name of a {what} must not be empty or have a dot in it, got {name!r}")
         if name not in registry and hasattr(self, name):
-            raise KeyError(f"(AlreadyExists) {type(self).__name__} has an attribute {name!r} already, it cannot become a {what}")
+            raise KeyError(
+                f"(AlreadyExists) {type(self).__name__} has an attribute {name!r} already, it cannot become a {what}"
+            )
 
     def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
         """Register a parameter under a name.
@@ -275,14 +288,14 @@ class Layer(StateMethods):
         """Register a parameter under a name, see `add_parameter`."""
         self.add_parameter(name, param)
 
-    def add_sublayer(self, name: str, sublayer: "Layer | None") -> "Layer | None":
+    def add_sublayer(self, name: str, sublayer: Layer | None) -> Layer | None:
         """Register a sublayer under a name; returns it. TypeError when it is no Layer."""
         if sublayer is not None and not isinstance(sublayer, Layer):
             raise errors.TypeError_(f"add_sublayer: {name!r} must be a Layer or None, got {type(sublayer).__name__}")
         self._sub_layers[name if isinstance(name, str) else str(name)] = sublayer
         return sublayer
 
-    def add_module(self, name: str, module: "Layer | None") -> None:
+    def add_module(self, name: str, module: Layer | None) -> None:
         """Register a sublayer under a name, see `add_sublayer`."""
         self.add_sublayer(name, module)
 
@@ -360,7 +373,7 @@ class Layer(StateMethods):
 
     # ---- walking ----
     def named_sublayers(self, prefix: str = "", include_self: bool = False, layers_set: set | None = None,
-                        remove_duplicate: bool = True) -> Iterator[tuple[str, "Layer"]]:
+                        remove_duplicate: bool = True) -> Iterator[tuple[str, Layer]]:
         """All layers below this one with their names from here, depth first.
 
         Args:
@@ -380,20 +393,22 @@ class Layer(StateMethods):
             if layer is not None:
                 yield from layer.named_sublayers(f"{prefix}.{name}" if prefix else name, True, seen, remove_duplicate)
 
-    def named_modules(self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, "Layer"]]:
+    def named_modules(
+        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Layer]]:
         """This layer and all below it, with their names."""
         return self.named_sublayers(prefix, True, memo, remove_duplicate)
 
-    def modules(self) -> Iterator["Layer"]:
+    def modules(self) -> Iterator[Layer]:
         """This layer and all below it."""
         for _, layer in self.named_modules():
             yield layer
 
-    def sublayers(self, include_self: bool = False) -> list["Layer"]:
+    def sublayers(self, include_self: bool = False) -> list[Layer]:
         """All layers below this one as a list."""
         return [layer for _, layer in self.named_sublayers(include_self=include_self)]
 
-    def named_children(self) -> Iterator[tuple[str, "Layer"]]:
+    def named_children(self) -> Iterator[tuple[str, Layer]]:
         """The direct sublayers with their names, each once."""
         seen = set()
         for name, layer in self._sub_layers.items():
@@ -401,12 +416,14 @@ class Layer(StateMethods):
                 seen.add(layer)
                 yield name, layer
 
-    def children(self) -> Iterator["Layer"]:
+    def children(self) -> Iterator[Layer]:
         """The direct sublayers, each once."""
         for _, layer in self.named_children():
             yield layer
 
-    def _named(self, registry: str, prefix: str, include_sublayers: bool, remove_duplicate: bool) -> Iterator[tuple[str, Tensor]]:
+    def _named(
+        self, registry: str, prefix: str, include_sublayers: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Tensor]]:
         seen = set()
         layers = self.named_sublayers(prefix, True, None, remove_duplicate) if include_sublayers else [(prefix, self)]
         for scope, layer in layers:
@@ -418,7 +435,9 @@ class Layer(StateMethods):
                 yield f"{scope}.{name}" if scope else name, tensor
 
     @other_names(recurse="include_sublayers")
-    def named_parameters(self, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(
+        self, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their names from here, each once (also where layers share it).
 
         Example:
@@ -433,7 +452,9 @@ class Layer(StateMethods):
         return [p for _, p in self.named_parameters("", include_sublayers)]
 
     @other_names(recurse="include_sublayers")
-    def named_buffers(self, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(
+        self, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their names from here, each once."""
         return self._named("_buffers", prefix, include_sublayers, remove_duplicate)
 
@@ -442,14 +463,14 @@ class Layer(StateMethods):
         """The buffers as a list, each once."""
         return [b for _, b in self.named_buffers("", include_sublayers)]
 
-    def apply(self, fn: Callable[["Layer"], Any]) -> "Layer":
+    def apply(self, fn: Callable[[Layer], Any]) -> Layer:
         """Call `fn` on every layer, sublayers first, and on this one; returns self."""
         for layer in self.children():
             layer.apply(fn)
         fn(self)
         return self
 
-    def _walk(self, target: str) -> "Layer":
+    def _walk(self, target: str) -> Layer:
         layer = self
         for part in target.split(".") if target else ():
             found = getattr(layer, part, None)
@@ -460,14 +481,14 @@ class Layer(StateMethods):
             layer = found
         return layer
 
-    def get_sublayer(self, target: str) -> "Layer":
+    def get_sublayer(self, target: str) -> Layer:
         """The layer of a dotted name, this one for "". AttributeError when there is none."""
         return self._walk(target)
 
     get_submodule = get_sublayer
 
     @other_names(module="layer")
-    def set_sublayer(self, target: str, layer: "Layer", strict: bool = False) -> None:
+    def set_sublayer(self, target: str, layer: Layer, strict: bool = False) -> None:
         """Put a layer at a dotted name.
 
         Args:
@@ -510,17 +531,17 @@ class Layer(StateMethods):
         return self._leaf(target, "_buffers", "buffer")
 
     # ---- modes and gradients ----
-    def train(self, mode: bool = True) -> "Layer":
+    def train(self, mode: bool = True) -> Layer:
         """Switch this layer and all below to training (or, with False, to evaluation); returns self."""
         for layer in self.sublayers(include_self=True):
             layer.training = bool(mode)
         return self
 
-    def eval(self) -> "Layer":
+    def eval(self) -> Layer:
         """Switch this layer and all below to evaluation: no dropout, normalization by running statistics."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> "Layer":
+    def requires_grad_(self, requires_grad: bool = True) -> Layer:
         """Let all parameters want gradients, or none; returns self."""
         for p in self.parameters():
             p.stop_gradient = not requires_grad
@@ -537,7 +558,7 @@ class Layer(StateMethods):
 
     # ---- devices and dtypes ----
     def _convert(self, dtype: DType | None, device: Any = None, floating_only: bool = True,
-                 keep: tuple[type, ...] = ()) -> "Layer":
+                 keep: tuple[type, ...] = ()) -> Layer:
         for layer in self.sublayers(include_self=True):
             if isinstance(layer, keep):
                 continue
@@ -549,7 +570,9 @@ class Layer(StateMethods):
                 layer._dtype = dtype.name
         return self
 
-    def to(self, device: Any = None, dtype: Any = None, blocking: bool | None = None, non_blocking: bool | None = None) -> "Layer":
+    def to(
+        self, device: Any = None, dtype: Any = None, blocking: bool | None = None, non_blocking: bool | None = None
+    ) -> Layer:
         """Move and convert all parameters and buffers in place.
 
         Args:
@@ -575,7 +598,7 @@ class Layer(StateMethods):
             device = places.parse_place(device).device()
         return self._convert(None if dtype is None else to_dtype(dtype), device, floating_only=False)
 
-    def astype(self, dtype: Any = None) -> "Layer":
+    def astype(self, dtype: Any = None) -> Layer:
         """Convert the floating parameters and buffers; returns this layer. ValueError when `dtype` is none."""
         if dtype is None:
             raise errors.ValueError_("astype: dtype must be a data type, got None")
@@ -584,45 +607,47 @@ class Layer(StateMethods):
         except TypeError as e:
             raise errors.ValueError_(f"astype: {e}") from None
 
-    def type(self, dst_type: Any) -> "Layer":
+    def type(self, dst_type: Any) -> Layer:
         """Convert all parameters and buffers, see `to`."""
         return self.to(dtype=dst_type)
 
-    def double(self) -> "Layer":
+    def double(self) -> Layer:
         """Convert all parameters and buffers to float64."""
         return self.to(dtype="float64")
 
-    def half(self) -> "Layer":
+    def half(self) -> Layer:
         """Convert all parameters and buffers to float16."""
         return self.to(dtype="float16")
 
-    def _to_floating(self, dtype: str, excluded_layers: Any) -> "Layer":
-        kinds = [] if excluded_layers is None else excluded_layers if isinstance(excluded_layers, (list, tuple)) else [excluded_layers]
+    def _to_floating(self, dtype: str, excluded_layers: Any) -> Layer:
+        kinds = excluded_layers or ()
+        if not isinstance(kinds, (list, tuple)):
+            kinds = [kinds]
         if not all(isinstance(k, type) and issubclass(k, Layer) for k in kinds):
             raise errors.TypeError_(f"excluded_layers must be Layer classes, got {errors.describe(excluded_layers)}")
         return self._convert(to_dtype(dtype), keep=tuple(kinds))
 
-    def float(self, excluded_layers: Any = None) -> "Layer":
+    def float(self, excluded_layers: Any = None) -> Layer:
         """Convert the floating parameters and buffers to float32, except in layers of the classes `excluded_layers`."""
         return self._to_floating("float32", excluded_layers)
 
-    def float16(self, excluded_layers: Any = None) -> "Layer":
+    def float16(self, excluded_layers: Any = None) -> Layer:
         """Convert the floating parameters and buffers to float16, except in layers of the classes `excluded_layers`."""
         return self._to_floating("float16", excluded_layers)
 
-    def bfloat16(self, excluded_layers: Any = None) -> "Layer":
+    def bfloat16(self, excluded_layers: Any = None) -> Layer:
         """Convert the floating parameters and buffers to bfloat16, except in layers of the classes `excluded_layers`."""
         return self._to_floating("bfloat16", excluded_layers)
 
-    def cpu(self) -> "Layer":
+    def cpu(self) -> Layer:
         """Move to the CPU."""
         return self.to(device="cpu")
 
-    def cuda(self, device: Any = None) -> "Layer":
+    def cuda(self, device: Any = None) -> Layer:
         """Move to a GPU: a number, a Place, by default the first."""
         return self.to(device=f"gpu:{device or 0}" if device is None or isinstance(device, int) else device)
 
-    def xpu(self, device: Any = None) -> "Layer":
+    def xpu(self, device: Any = None) -> Layer:
         """Move to an XPU."""
         return self.to(device=f"xpu:{device or 0}" if device is None or isinstance(device, int) else device)
 
@@ -639,14 +664,20 @@ class Layer(StateMethods):
             return f"{type(self).__name__}({extra})"
         if children and lines:
             lines.append("")
-        return f"{type(self).__name__}(\n" + "\n".join(["  " + line if line else line for line in lines] + ["  " + c for c in children]) + "\n)"
+        return (
+            f"{type(self).__name__}(\n"
+            + "\n".join(["  " + line if line else line for line in lines] + ["  " + c for c in children])
+            + "\n)"
+        )
 
 
 def _convert(tensor: Tensor, dtype: DType | None, device: Any) -> None:
     """Another dtype or device for a tensor, in place and outside the tape."""
     value = tensor._value
     if dtype is not None and tensor.dtype is not dtype:
-        value = jax.numpy.real(value).astype(dtype.numpy) if tensor.dtype.is_complex and not dtype.is_complex else value.astype(dtype.numpy)
+        if tensor.dtype.is_complex and not dtype.is_complex:
+            value = jax.numpy.real(value)
+        value = value.astype(dtype.numpy)
     if device is not None and not isinstance(value, jax.core.Tracer) and device not in value.devices():
         value = places.put(value, device)
     if value is not tensor._value:

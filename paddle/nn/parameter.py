@@ -6,7 +6,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..engine import dtype as dtypes, errors, place as places
+from ..engine import dtype as dtypes
+from ..engine import errors
+from ..engine import place as places
 from ..engine.dtype import DType, to_dtype
 from ..engine.tensor import Parameter, _make, as_parameter
 from ..ops.creation import shape_of
@@ -43,7 +45,9 @@ class ParamAttr:
         if name is not None and not isinstance(name, str):
             raise errors.TypeError_(f"ParamAttr: name must be a string, got {errors.describe(name)}")
         if initializer is not None and (not callable(initializer) or isinstance(initializer, type)):
-            raise errors.TypeError_(f"ParamAttr: initializer must be an object like Constant(0.0), got {errors.describe(initializer)}")
+            raise errors.TypeError_(
+                f"ParamAttr: initializer must be an object like Constant(0.0), got {errors.describe(initializer)}"
+            )
         self.name = name
         self.initializer = initializer
         self.learning_rate = learning_rate
@@ -53,7 +57,7 @@ class ParamAttr:
         self.need_clip = need_clip
 
     @staticmethod
-    def _to_attr(attr: Any) -> "ParamAttr | bool":
+    def _to_attr(attr: Any) -> ParamAttr | bool:
         """Any of the accepted forms as a ParamAttr, or False for no parameter."""
         if attr is None or attr is True or isinstance(attr, str) and not attr:
             return ParamAttr()
@@ -86,8 +90,10 @@ def make_parameter(shape: Any, attr: Any, dtype: Any, is_bias: bool, default_ini
     initializer = attr.initializer or init.global_initializer(is_bias) or default_initializer
     if initializer is None:
         if not dtype.is_floating:
-            raise errors.TypeError_(f"create_parameter: a parameter of dtype {dtype.name} needs an initializer, the default one "
-                                    "makes floating numbers")
+            raise errors.TypeError_(
+                f"create_parameter: a parameter of dtype {dtype.name} needs an initializer, the default one "
+                "makes floating numbers"
+            )
         initializer = init.Constant(0.0) if is_bias else init.XavierUniform()
     name = unique_name.generate(f"{prefix}.{'b' if is_bias else 'w'}") if attr.name is None else unique_name.claim(attr.name)
     value = initial_value(initializer, shape, dtype, device)
@@ -101,7 +107,11 @@ def initial_value(initializer: Any, shape: tuple[int, ...], dtype: DType, device
     """The array that an initializer makes. One of the user's own, which fills a tensor in place, is called on zeros."""
     device = None if device is None else places.parse_place(device).device()
     kind = type(initializer)
-    if isinstance(initializer, Initializer) and kind.__call__ is Initializer.__call__ and kind.forward is Initializer.forward:
+    if (
+        isinstance(initializer, Initializer)
+        and kind.__call__ is Initializer.__call__
+        and kind.forward is Initializer.forward
+    ):
         return places.put(initializer.array(shape, dtype), device)
     blank = as_parameter(_make(places.put(np.zeros(shape, dtype.numpy), device)), trainable=False)
     initializer(blank)

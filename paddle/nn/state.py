@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict, namedtuple
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -60,14 +61,14 @@ class StateMethods:
         structured_name_prefix = kwargs.pop("prefix", structured_name_prefix)
         if kwargs:
             raise errors.TypeError_(f"state_dict: there is no argument {next(iter(kwargs))!r}")
-        return self._collect(OrderedDict() if destination is None else destination, include_sublayers, structured_name_prefix,
-                             False, use_hook, keep_vars)
+        destination = OrderedDict() if destination is None else destination
+        return self._collect(destination, include_sublayers, structured_name_prefix, False, use_hook, keep_vars)
 
     def to_static_state_dict(self, destination: dict | None = None, include_sublayers: bool = True,
                              structured_name_prefix: str = "", use_hook: bool = True, keep_vars: bool = True) -> dict:
         """As `state_dict`, with the non-persistable buffers."""
-        return self._collect(OrderedDict() if destination is None else destination, include_sublayers, structured_name_prefix,
-                             True, use_hook, keep_vars)
+        destination = OrderedDict() if destination is None else destination
+        return self._collect(destination, include_sublayers, structured_name_prefix, True, use_hook, keep_vars)
 
     def register_state_dict_hook(self, hook: Callable[[dict], dict | None]) -> Any:
         """Call `hook(destination)` when the state is collected; a dict that it returns replaces it. Returns a handle."""

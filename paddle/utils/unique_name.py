@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from ..engine import errors
 
@@ -81,7 +82,9 @@ def guard(new_generator: Any = None) -> Iterator[None]:
     if isinstance(new_generator, str):
         new_generator = UniqueNameGenerator(new_generator)
     if new_generator is not None and not callable(new_generator):
-        raise errors.TypeError_(f"guard: new_generator must be a generator or a prefix, got {errors.describe(new_generator)}")
+        raise errors.TypeError_(
+            f"guard: new_generator must be a generator or a prefix, got {errors.describe(new_generator)}"
+        )
     old = switch(new_generator)
     try:
         yield

@@ -62,11 +62,22 @@ def test_sequential_insert_keeps_numbers_in_order():
     assert kinds(named) == ["ReLU", "GELU", "Tanh"] and list(named._sub_layers)[::2] == ["a", "b"]
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda s: s[2], IndexError), (lambda s: s[-3], IndexError), (lambda s: s["q"], KeyError), (lambda s: s.append(3), TypeError),
-    (lambda s: s.insert(3, nn.ReLU()), IndexError), (lambda s: s.__delitem__(9), IndexError), (lambda s: s.__setitem__(0, 3), TypeError),
-    (lambda s: s.__setitem__(-5, nn.ReLU()), IndexError), (lambda s: nn.Sequential(3), TypeError),
-    (lambda s: nn.Sequential([nn.ReLU(), nn.Tanh()]), TypeError), (lambda s: nn.Sequential(("a", nn.ReLU()), nn.Tanh()), ValueError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda s: s[2], IndexError),
+        (lambda s: s[-3], IndexError),
+        (lambda s: s["q"], KeyError),
+        (lambda s: s.append(3), TypeError),
+        (lambda s: s.insert(3, nn.ReLU()), IndexError),
+        (lambda s: s.__delitem__(9), IndexError),
+        (lambda s: s.__setitem__(0, 3), TypeError),
+        (lambda s: s.__setitem__(-5, nn.ReLU()), IndexError),
+        (lambda s: nn.Sequential(3), TypeError),
+        (lambda s: nn.Sequential([nn.ReLU(), nn.Tanh()]), TypeError),
+        (lambda s: nn.Sequential(("a", nn.ReLU()), nn.Tanh()), ValueError),
+    ],
+)
 def test_sequential_errors(call, error):
     with pytest.raises(error):
         call(nn.Sequential(nn.ReLU(), nn.Tanh()))
@@ -92,13 +103,28 @@ def test_layer_list_operations():
     assert layers[0] in layers
     layers.extend(layers)
     assert len(layers) == 6
-    assert list(nn.LayerList([nn.Linear(1, 1), nn.ReLU(), nn.Linear(2, 2)]).state_dict()) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    assert list(nn.LayerList([nn.Linear(1, 1), nn.ReLU(), nn.Linear(2, 2)]).state_dict()) == [
+        "0.weight",
+        "0.bias",
+        "2.weight",
+        "2.bias",
+    ]
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda l: l[2], IndexError), (lambda l: l[-3], IndexError), (lambda l: l.__setitem__(2, nn.ReLU()), IndexError),
-    (lambda l: l.__setitem__(0, 3), TypeError), (lambda l: l.insert(3, nn.ReLU()), IndexError), (lambda l: l.append(3), TypeError),
-    (lambda l: l.pop(7), IndexError), (lambda l: l(3), NotImplementedError), (lambda l: nn.LayerList([3]), TypeError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda l: l[2], IndexError),
+        (lambda l: l[-3], IndexError),
+        (lambda l: l.__setitem__(2, nn.ReLU()), IndexError),
+        (lambda l: l.__setitem__(0, 3), TypeError),
+        (lambda l: l.insert(3, nn.ReLU()), IndexError),
+        (lambda l: l.append(3), TypeError),
+        (lambda l: l.pop(7), IndexError),
+        (lambda l: l(3), NotImplementedError),
+        (lambda l: nn.LayerList([3]), TypeError),
+    ],
+)
 def test_layer_list_errors(call, error):
     with pytest.raises(error):
         call(nn.LayerList([nn.ReLU(), nn.Tanh()]))
@@ -118,9 +144,17 @@ def test_layer_dict_operations():
     assert len(d) == 0
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda d: d["z"], KeyError), (lambda d: d.pop("z"), KeyError), (lambda d: d.__delitem__("z"), KeyError),
-    (lambda d: d.__setitem__("z", 3), TypeError), (lambda d: d.update([("z",)]), ValueError), (lambda d: nn.LayerDict(3), TypeError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda d: d["z"], KeyError),
+        (lambda d: d.pop("z"), KeyError),
+        (lambda d: d.__delitem__("z"), KeyError),
+        (lambda d: d.__setitem__("z", 3), TypeError),
+        (lambda d: d.update([("z",)]), ValueError),
+        (lambda d: nn.LayerDict(3), TypeError),
+    ],
+)
 def test_layer_dict_errors(call, error):
     with pytest.raises(error):
         call(nn.LayerDict({"a": nn.ReLU()}))

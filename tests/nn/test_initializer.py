@@ -15,7 +15,10 @@ def make(init, shape, dtype="float32"):
 
 
 def test_constant_and_assign():
-    assert make(I.Constant(1.25), [2, 1]).tolist() == [[1.25], [1.25]] and make(I.Constant(3), [2], "int32").tolist() == [3, 3]
+    assert make(I.Constant(1.25), [2, 1]).tolist() == [[1.25], [1.25]] and make(I.Constant(3), [2], "int32").tolist() == [
+        3,
+        3,
+    ]
     a = np.arange(6.0).reshape(2, 3)
     for value in (a, paddle.to_tensor(a), a.tolist(), tuple(a.tolist())):
         np.testing.assert_array_equal(make(I.Assign(value), [2, 3]), a)
@@ -31,23 +34,43 @@ def test_dirac_is_the_identity_convolution():
 
 
 def test_bilinear_values():
-    assert make(I.Bilinear(), [1, 1, 3, 3]).tolist() == [[[[0.0625, 0.3125, 0.4375], [0.1875, 0.6875, 0.6875], [0.1875, 0.4375, 0.3125]]]]
+    assert make(I.Bilinear(), [1, 1, 3, 3]).tolist() == [
+        [[[0.0625, 0.3125, 0.4375], [0.1875, 0.6875, 0.6875], [0.1875, 0.4375, 0.3125]]]
+    ]
 
 
-@pytest.mark.parametrize("init, low, high", [
-    (I.Uniform(), -1, 1), (I.Uniform(-0.5, 1.5), -0.5, 1.5), (I.XavierUniform(), -math.sqrt(6 / 250), math.sqrt(6 / 250)),
-    (I.XavierUniform(fan_in=10, fan_out=20, gain=2.0), -2 * math.sqrt(6 / 30), 2 * math.sqrt(6 / 30)),
-    (I.KaimingUniform(), -math.sqrt(6 / 50), math.sqrt(6 / 50)), (I.KaimingUniform(mode="fan_out"), -math.sqrt(6 / 200), math.sqrt(6 / 200)),
-    (I.KaimingUniform(nonlinearity="leaky_relu", negative_slope=0.5), -math.sqrt(2 / 1.25 * 3 / 50), math.sqrt(2 / 1.25 * 3 / 50))])
+@pytest.mark.parametrize(
+    "init, low, high",
+    [
+        (I.Uniform(), -1, 1),
+        (I.Uniform(-0.5, 1.5), -0.5, 1.5),
+        (I.XavierUniform(), -math.sqrt(6 / 250), math.sqrt(6 / 250)),
+        (I.XavierUniform(fan_in=10, fan_out=20, gain=2.0), -2 * math.sqrt(6 / 30), 2 * math.sqrt(6 / 30)),
+        (I.KaimingUniform(), -math.sqrt(6 / 50), math.sqrt(6 / 50)),
+        (I.KaimingUniform(mode="fan_out"), -math.sqrt(6 / 200), math.sqrt(6 / 200)),
+        (
+            I.KaimingUniform(nonlinearity="leaky_relu", negative_slope=0.5),
+            -math.sqrt(2 / 1.25 * 3 / 50),
+            math.sqrt(2 / 1.25 * 3 / 50),
+        ),
+    ],
+)
 def test_uniform_distributions(init, low, high):
     a = make(init, [50, 200])
     assert a.min() >= low - 1e-6 and a.max() <= high + 1e-6
     assert stats.kstest(a.ravel(), "uniform", (low, high - low)).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("init, mean, std", [
-    (I.Normal(0.5, 2.0), 0.5, 2.0), (I.XavierNormal(gain=2.0), 0, 2 * math.sqrt(2 / 250)), (I.KaimingNormal(), 0, math.sqrt(2 / 50)),
-    (I.KaimingNormal(fan_in=5), 0, math.sqrt(2 / 5)), (I.KaimingNormal(nonlinearity="tanh"), 0, 5 / 3 / math.sqrt(50))])
+@pytest.mark.parametrize(
+    "init, mean, std",
+    [
+        (I.Normal(0.5, 2.0), 0.5, 2.0),
+        (I.XavierNormal(gain=2.0), 0, 2 * math.sqrt(2 / 250)),
+        (I.KaimingNormal(), 0, math.sqrt(2 / 50)),
+        (I.KaimingNormal(fan_in=5), 0, math.sqrt(2 / 5)),
+        (I.KaimingNormal(nonlinearity="tanh"), 0, 5 / 3 / math.sqrt(50)),
+    ],
+)
 def test_normal_distributions(init, mean, std):
     assert stats.kstest(make(init, [50, 200]).ravel(), "norm", (mean, std)).pvalue > 1e-3
 
@@ -68,7 +91,11 @@ def test_fans_of_filters_vectors_and_scalars():
 
 def test_complex_normal_splits_its_variance():
     z = make(I.Normal(1 + 1j, 2.0), [20000], "complex64")
-    assert z.dtype == np.complex64 and z.real.std() == pytest.approx(math.sqrt(2), rel=0.03) and z.mean() == pytest.approx(1 + 1j, abs=0.05)
+    assert (
+        z.dtype == np.complex64
+        and z.real.std() == pytest.approx(math.sqrt(2), rel=0.03)
+        and z.mean() == pytest.approx(1 + 1j, abs=0.05)
+    )
 
 
 @pytest.mark.parametrize("shape", [[2, 3], [4, 2], [3, 3], [2, 3, 2, 2]])
@@ -97,7 +124,9 @@ def test_initializing_compiles_nothing():
 def test_defaults_of_layers():
     lin, conv, trans = nn.Linear(64, 128), nn.Conv2D(64, 64, 3, groups=8), nn.Conv2DTranspose(64, 32, 3)
     assert abs(lin.weight.numpy()).max() == pytest.approx(math.sqrt(6 / 192), rel=0.01) and not lin.bias.numpy().any()
-    assert conv.weight.numpy().std() == pytest.approx(math.sqrt(2 / (64 * 9)), rel=0.05)  # counts all input channels, also in groups
+    assert conv.weight.numpy().std() == pytest.approx(
+        math.sqrt(2 / (64 * 9)), rel=0.05
+    )  # counts all input channels, also in groups
     assert stats.kstest(conv.weight.numpy().ravel(), "norm", (0, math.sqrt(2 / (64 * 9)))).pvalue > 1e-3
     assert abs(trans.weight.numpy()).max() == pytest.approx(math.sqrt(6 / (32 * 9 + 64 * 9)), rel=0.01)
     assert abs(nn.Embedding(200, 50).weight.numpy()).max() == pytest.approx(math.sqrt(6 / 250), rel=0.01)
@@ -110,12 +139,27 @@ def test_global_initializer_is_above_the_layers_and_below_the_attr():
         own = nn.Linear(1, 1, weight_attr=I.Constant(9.0))
     finally:
         I.set_global_initializer(None)
-    assert [lin.weight.item(), lin.bias.item(), bn.weight.item(), bn._mean.item(), own.weight.item()] == [0.5, -0.5, 0.5, 0.0, 9.0]
+    assert [lin.weight.item(), lin.bias.item(), bn.weight.item(), bn._mean.item(), own.weight.item()] == [
+        0.5,
+        -0.5,
+        0.5,
+        0.0,
+        9.0,
+    ]
     assert nn.BatchNorm1D(1).weight.item() == 1.0
 
 
 def test_gains():
-    gains = {"linear": 1, "conv2d": 1, "conv1d_transpose": 1, "sigmoid": 1, "tanh": 5 / 3, "relu": 2 ** 0.5, "selu": 0.75, "leaky_relu": 1.4141428569978354}
+    gains = {
+        "linear": 1,
+        "conv2d": 1,
+        "conv1d_transpose": 1,
+        "sigmoid": 1,
+        "tanh": 5 / 3,
+        "relu": 2**0.5,
+        "selu": 0.75,
+        "leaky_relu": 1.4141428569978354,
+    }
     for name, gain in gains.items():
         assert I.calculate_gain(name) == pytest.approx(gain)
     assert I.calculate_gain("leaky_relu", 0.2) == pytest.approx(1.3867504905630728)
@@ -150,15 +194,29 @@ def test_init_functions_fill_in_place():
     assert (t.numpy()[0] == 1).all() and not (t.numpy()[1] == 1).any()
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda: make(I.Dirac(), [2, 2]), ValueError), (lambda: make(I.Dirac(3), [4, 2, 3]), ValueError), (lambda: I.Dirac(0), ValueError),
-    (lambda: make(I.Bilinear(), [1, 1, 3, 4]), ValueError), (lambda: make(I.Orthogonal(), [3]), ValueError),
-    (lambda: I.calculate_gain("nope"), ValueError), (lambda: I.calculate_gain("leaky_relu", "a"), TypeError),
-    (lambda: I.Uniform(1.0, -1.0), ValueError), (lambda: I.TruncatedNormal(0, 1, 2, -2), ValueError), (lambda: I.Constant(None), ValueError),
-    (lambda: I.KaimingNormal(mode="x"), ValueError), (lambda: I.KaimingNormal(nonlinearity="x"), ValueError),
-    (lambda: I.KaimingNormal(fan_in=3, mode="fan_out"), ValueError), (lambda: I.Assign(3.0), TypeError),
-    (lambda: make(I.Assign([1.0, 2.0, 3.0]), [2]), ValueError), (lambda: I.set_global_initializer(3), TypeError),
-    (lambda: nn.init.eye_(paddle.zeros([2])), ValueError), (lambda: nn.init.ones_(3), TypeError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda: make(I.Dirac(), [2, 2]), ValueError),
+        (lambda: make(I.Dirac(3), [4, 2, 3]), ValueError),
+        (lambda: I.Dirac(0), ValueError),
+        (lambda: make(I.Bilinear(), [1, 1, 3, 4]), ValueError),
+        (lambda: make(I.Orthogonal(), [3]), ValueError),
+        (lambda: I.calculate_gain("nope"), ValueError),
+        (lambda: I.calculate_gain("leaky_relu", "a"), TypeError),
+        (lambda: I.Uniform(1.0, -1.0), ValueError),
+        (lambda: I.TruncatedNormal(0, 1, 2, -2), ValueError),
+        (lambda: I.Constant(None), ValueError),
+        (lambda: I.KaimingNormal(mode="x"), ValueError),
+        (lambda: I.KaimingNormal(nonlinearity="x"), ValueError),
+        (lambda: I.KaimingNormal(fan_in=3, mode="fan_out"), ValueError),
+        (lambda: I.Assign(3.0), TypeError),
+        (lambda: make(I.Assign([1.0, 2.0, 3.0]), [2]), ValueError),
+        (lambda: I.set_global_initializer(3), TypeError),
+        (lambda: nn.init.eye_(paddle.zeros([2])), ValueError),
+        (lambda: nn.init.ones_(3), TypeError),
+    ],
+)
 def test_bad_arguments(call, error):
     with pytest.raises(error):
         call()

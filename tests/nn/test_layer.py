@@ -1,4 +1,5 @@
-"""The mechanics of Layer: registration, names, hooks, state, conversion. Expected values were read from the official package."""
+"""The mechanics of Layer: registration, names, hooks, state, conversion. Values come from the official package."""
+
 import copy
 import pickle
 import traceback
@@ -48,7 +49,15 @@ def test_walks_name_everything_once_and_in_order():
         "w", "first.weight", "first.bias", "inner.lin.weight", "inner.lin.bias", "blocks.1.lin.weight", "blocks.1.lin.bias"]
     assert [k for k, _ in net.named_parameters("m", include_sublayers=False)] == ["m.w"]
     assert [k for k, _ in net.named_parameters(recurse=False)] == ["w"]
-    assert [k for k, _ in net.named_sublayers()] == ["first", "inner", "inner.lin", "blocks", "blocks.0", "blocks.1", "blocks.1.lin"]
+    assert [k for k, _ in net.named_sublayers()] == [
+        "first",
+        "inner",
+        "inner.lin",
+        "blocks",
+        "blocks.0",
+        "blocks.1",
+        "blocks.1.lin",
+    ]
     assert [k for k, _ in net.named_sublayers("p", include_self=True)][:2] == ["p", "p.first"]
     assert [k for k, _ in net.named_children()] == ["first", "inner", "blocks"]
     assert [k for k, _ in net.named_buffers()] == ["inner.scale", "inner.tmp", "blocks.1.scale", "blocks.1.tmp"]
@@ -64,21 +73,39 @@ def test_shared_layers_and_parameters():
     b.weight = a.weight
     s = nn.Sequential(a, b, a)
     assert [k for k, _ in s.named_parameters()] == ["0.weight", "0.bias", "1.bias"]
-    assert [k for k, _ in s.named_parameters(remove_duplicate=False)] == ["0.weight", "0.bias", "1.weight", "1.bias", "2.weight", "2.bias"]
+    assert [k for k, _ in s.named_parameters(remove_duplicate=False)] == [
+        "0.weight",
+        "0.bias",
+        "1.weight",
+        "1.bias",
+        "2.weight",
+        "2.bias",
+    ]
     assert [k for k, _ in s.named_sublayers()] == ["0", "1"]
     assert len(s.state_dict()) == 6 and len(list(s.children())) == 2
 
 
-@pytest.mark.parametrize("make, name, parameters", [
-    (lambda: nn.Linear(2, 2), "linear_0", ["linear_0.w_0", "linear_0.b_0"]),
-    (lambda: nn.Conv2DTranspose(2, 2, 3), "conv2d_transpose_0", ["conv2d_transpose_0.w_0", "conv2d_transpose_0.b_0"]),
-    (lambda: nn.BatchNorm1D(2), "batch_norm1d_0", ["batch_norm1d_0.w_0", "batch_norm1d_0.b_0", "batch_norm1d_0.w_1", "batch_norm1d_0.w_2"]),
-    (lambda: nn.BatchNorm2D(2, name="foo"), "batch_norm2d_0", ["batch_norm2d_0.w_0", "batch_norm2d_0.b_0", "foo_mean", "foo_variance"]),
-    (lambda: nn.PReLU(), "p_re_lu_0", ["p_re_lu_0.w_0"]),
-    (lambda: nn.HSigmoidLoss(2, 3), "h_sigmoid_loss_0", ["h_sigmoid_loss_0.w_0", "h_sigmoid_loss_0.b_0"]),
-    (lambda: nn.BCELoss(), "bce_loss_0", []),
-    (lambda: nn.Layer("myScope"), "myScope_0", []),
-])
+@pytest.mark.parametrize(
+    "make, name, parameters",
+    [
+        (lambda: nn.Linear(2, 2), "linear_0", ["linear_0.w_0", "linear_0.b_0"]),
+        (lambda: nn.Conv2DTranspose(2, 2, 3), "conv2d_transpose_0", ["conv2d_transpose_0.w_0", "conv2d_transpose_0.b_0"]),
+        (
+            lambda: nn.BatchNorm1D(2),
+            "batch_norm1d_0",
+            ["batch_norm1d_0.w_0", "batch_norm1d_0.b_0", "batch_norm1d_0.w_1", "batch_norm1d_0.w_2"],
+        ),
+        (
+            lambda: nn.BatchNorm2D(2, name="foo"),
+            "batch_norm2d_0",
+            ["batch_norm2d_0.w_0", "batch_norm2d_0.b_0", "foo_mean", "foo_variance"],
+        ),
+        (lambda: nn.PReLU(), "p_re_lu_0", ["p_re_lu_0.w_0"]),
+        (lambda: nn.HSigmoidLoss(2, 3), "h_sigmoid_loss_0", ["h_sigmoid_loss_0.w_0", "h_sigmoid_loss_0.b_0"]),
+        (lambda: nn.BCELoss(), "bce_loss_0", []),
+        (lambda: nn.Layer("myScope"), "myScope_0", []),
+    ],
+)
 def test_unique_names(make, name, parameters):
     with paddle.utils.unique_name.guard():
         layer = make()
@@ -130,7 +157,11 @@ def test_attributes_register_replace_and_go():
 @pytest.mark.parametrize("first, second", [
     ("parameter", 3), ("parameter", "layer"), ("parameter", "tensor"), ("layer", "tensor"), ("layer", 5), ("tensor", 5)])
 def test_a_registered_name_keeps_its_kind(first, second):
-    make = {"parameter": lambda: paddle.create_parameter([2], "float32"), "layer": nn.ReLU, "tensor": lambda: paddle.ones([2])}
+    make = {
+        "parameter": lambda: paddle.create_parameter([2], "float32"),
+        "layer": nn.ReLU,
+        "tensor": lambda: paddle.ones([2]),
+    }
     n = nn.Layer()
     n.a = make[first]()
     with pytest.raises(TypeError, match="'a'"):
@@ -181,20 +212,39 @@ def test_property_of_the_class_wins():
     assert [k for k, _ in p.named_buffers()] == ["_w"]
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda n: n.register_buffer("a.b", paddle.ones([1])), KeyError), (lambda n: n.register_buffer("", paddle.ones([1])), KeyError),
-    (lambda n: n.register_buffer(3, paddle.ones([1])), TypeError), (lambda n: n.register_buffer("training", paddle.ones([1])), KeyError),
-    (lambda n: n.register_buffer("z", 3), TypeError), (lambda n: n.add_parameter("a.b", None), KeyError),
-    (lambda n: n.add_parameter("training", None), KeyError), (lambda n: n.add_parameter("z", paddle.ones([1])), TypeError),
-    (lambda n: n.add_sublayer("q", 3), TypeError), (lambda n: n.create_parameter([-2]), ValueError),
-    (lambda n: n.create_parameter([2], attr=3), TypeError), (lambda n: n.create_parameter([2], dtype="int32"), TypeError),
-    (lambda n: n(3), NotImplementedError), (lambda n: n.backward(), ValueError), (lambda n: n.register_forward_hook(3), TypeError),
-    (lambda n: n.get_sublayer("q"), AttributeError), (lambda n: n.get_parameter("q"), AttributeError),
-    (lambda n: n.set_sublayer("", nn.ReLU()), ValueError), (lambda n: n.set_sublayer("q", 3), ValueError),
-    (lambda n: n.set_sublayer("q", nn.ReLU(), strict=True), AttributeError), (lambda n: n.to(dtype="nope"), TypeError),
-    (lambda n: n.to(device=3), ValueError), (lambda n: n.to("float64"), ValueError), (lambda n: n.to(blocking=3), ValueError),
-    (lambda n: n.astype(), ValueError), (lambda n: n.bfloat16(excluded_layers=3), TypeError),
-    (lambda n: n.set_state_dict(3), TypeError), (lambda n: n.get_extra_state(), RuntimeError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda n: n.register_buffer("a.b", paddle.ones([1])), KeyError),
+        (lambda n: n.register_buffer("", paddle.ones([1])), KeyError),
+        (lambda n: n.register_buffer(3, paddle.ones([1])), TypeError),
+        (lambda n: n.register_buffer("training", paddle.ones([1])), KeyError),
+        (lambda n: n.register_buffer("z", 3), TypeError),
+        (lambda n: n.add_parameter("a.b", None), KeyError),
+        (lambda n: n.add_parameter("training", None), KeyError),
+        (lambda n: n.add_parameter("z", paddle.ones([1])), TypeError),
+        (lambda n: n.add_sublayer("q", 3), TypeError),
+        (lambda n: n.create_parameter([-2]), ValueError),
+        (lambda n: n.create_parameter([2], attr=3), TypeError),
+        (lambda n: n.create_parameter([2], dtype="int32"), TypeError),
+        (lambda n: n(3), NotImplementedError),
+        (lambda n: n.backward(), ValueError),
+        (lambda n: n.register_forward_hook(3), TypeError),
+        (lambda n: n.get_sublayer("q"), AttributeError),
+        (lambda n: n.get_parameter("q"), AttributeError),
+        (lambda n: n.set_sublayer("", nn.ReLU()), ValueError),
+        (lambda n: n.set_sublayer("q", 3), ValueError),
+        (lambda n: n.set_sublayer("q", nn.ReLU(), strict=True), AttributeError),
+        (lambda n: n.to(dtype="nope"), TypeError),
+        (lambda n: n.to(device=3), ValueError),
+        (lambda n: n.to("float64"), ValueError),
+        (lambda n: n.to(blocking=3), ValueError),
+        (lambda n: n.astype(), ValueError),
+        (lambda n: n.bfloat16(excluded_layers=3), TypeError),
+        (lambda n: n.set_state_dict(3), TypeError),
+        (lambda n: n.get_extra_state(), RuntimeError),
+    ],
+)
 def test_bad_use_raises(call, error):
     with pytest.raises(error):
         call(nn.Layer())
@@ -220,7 +270,14 @@ def test_param_attr_forms():
     with paddle.utils.unique_name.guard():
         p = n.create_parameter([2], paddle.ParamAttr(name="w", initializer=nn.initializer.Constant(1.5), learning_rate=0.5,
                                                      trainable=False, need_clip=False))
-        assert p.tolist() == [1.5, 1.5] and p.name == "w" and p.stop_gradient and not p.need_clip and p.is_leaf and p.persistable
+        assert (
+            p.tolist() == [1.5, 1.5]
+            and p.name == "w"
+            and p.stop_gradient
+            and not p.need_clip
+            and p.is_leaf
+            and p.persistable
+        )
         assert p.optimize_attr["learning_rate"] == 0.5
         assert n.create_parameter([2], "named").name == "named"
     assert n.create_parameter([2], False) is None
@@ -362,7 +419,11 @@ def test_set_state_dict_takes_what_fits_and_reports_the_rest():
     with pytest.warns(UserWarning):
         missing, unexpected = layer.set_state_dict({"weight": np.zeros((2, 2)), "bias": [1, 2, 3], "extra": np.zeros(1)})
     assert (missing, unexpected) == (["weight"], ["weight", "extra"])
-    assert (layer.weight.numpy() == before).all() and layer.bias.tolist() == [1.0, 2.0, 3.0] and layer.bias.dtype == paddle.float32
+    assert (
+        (layer.weight.numpy() == before).all()
+        and layer.bias.tolist() == [1.0, 2.0, 3.0]
+        and layer.bias.dtype == paddle.float32
+    )
     for odd in (None, "text", 3.0, object(), [[1], [2, 3]]):
         with pytest.warns(UserWarning):
             assert layer.set_state_dict({"weight": odd, "bias": layer.bias}) == (["weight"], ["weight"])

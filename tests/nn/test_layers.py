@@ -9,8 +9,8 @@ from tests._check import compare
 REPRS = """
 Linear(2,3,name='foo') | in_features=2, out_features=3, dtype=float32, name=foo
 Conv1D(2,4,3) | 2, 4, kernel_size=[3], data_format=NCL
-Conv2D(2,4,3,stride=2,padding=1,dilation=2,groups=2,padding_mode='reflect') | 2, 4, kernel_size=[3, 3], stride=[2, 2], padding=1, \
-padding_mode=reflect, dilation=[2, 2], groups=2, data_format=NCHW
+Conv2D(2,4,3,stride=2,padding=1,dilation=2,groups=2,padding_mode='reflect') | 2, 4, kernel_size=[3, 3], stride=[2, 2], \
+padding=1, padding_mode=reflect, dilation=[2, 2], groups=2, data_format=NCHW
 Conv2D(2,4,(3,1),padding='SAME',data_format='NHWC') | 2, 4, kernel_size=[3, 1], padding=SAME, data_format=NHWC
 Conv1DTranspose(2,4,3,output_padding=1,stride=2) | 2, 4, kernel_size=[3], stride=[2], output_padding=1, data_format=NCL
 BatchNorm1D(2) | num_features=2, momentum=0.9, epsilon=1e-05, data_format=NCL
@@ -55,19 +55,26 @@ def test_repr_is_the_official_one(line):
     assert repr(eval("nn." + call)) == f"{call.split('(')[0]}({inside})"
 
 
-@pytest.mark.parametrize("make, shapes", [
-    (lambda: nn.Conv2DTranspose(4, 4, 3, groups=2), {"weight": [4, 2, 3, 3], "bias": [4]}),
-    (lambda: nn.Conv1D(4, 6, 3, groups=2, bias=False), {"weight": [6, 2, 3]}),
-    (lambda: nn.Conv3D(2, 3, (1, 2, 3), bias_attr=False), {"weight": [3, 2, 1, 2, 3]}),
-    (lambda: nn.Bilinear(2, 3, 4), {"weight": [4, 2, 3], "bias": [1, 4]}),
-    (lambda: nn.LayerNorm([2, 3]), {"weight": [6], "bias": [6]}), (lambda: nn.LayerNorm(4, bias=False), {"weight": [4]}),
-    (lambda: nn.LayerNorm(4, elementwise_affine=False), {}), (lambda: nn.GroupNorm(2, 4, affine=False), {}),
-    (lambda: nn.BatchNorm2D(3, weight_attr=False, bias_attr=False), {"_mean": [3], "_variance": [3]}),
-    (lambda: nn.BatchNorm(3), {"weight": [3], "bias": [3], "_mean": [3], "_variance": [3]}),
-    (lambda: nn.InstanceNorm1D(3), {"scale": [3], "bias": [3]}), (lambda: nn.InstanceNorm1D(3, weight_attr=False, bias_attr=False), {}),
-    (lambda: nn.SpectralNorm([2, 3], dim=1), {"weight_u": [3], "weight_v": [2]}),
-    (lambda: nn.HSigmoidLoss(2, 3), {"weight": [2, 2], "bias": [2, 1]}),
-    (lambda: nn.HSigmoidLoss(2, 3, is_custom=True, bias_attr=False), {"weight": [3, 2]})])
+@pytest.mark.parametrize(
+    "make, shapes",
+    [
+        (lambda: nn.Conv2DTranspose(4, 4, 3, groups=2), {"weight": [4, 2, 3, 3], "bias": [4]}),
+        (lambda: nn.Conv1D(4, 6, 3, groups=2, bias=False), {"weight": [6, 2, 3]}),
+        (lambda: nn.Conv3D(2, 3, (1, 2, 3), bias_attr=False), {"weight": [3, 2, 1, 2, 3]}),
+        (lambda: nn.Bilinear(2, 3, 4), {"weight": [4, 2, 3], "bias": [1, 4]}),
+        (lambda: nn.LayerNorm([2, 3]), {"weight": [6], "bias": [6]}),
+        (lambda: nn.LayerNorm(4, bias=False), {"weight": [4]}),
+        (lambda: nn.LayerNorm(4, elementwise_affine=False), {}),
+        (lambda: nn.GroupNorm(2, 4, affine=False), {}),
+        (lambda: nn.BatchNorm2D(3, weight_attr=False, bias_attr=False), {"_mean": [3], "_variance": [3]}),
+        (lambda: nn.BatchNorm(3), {"weight": [3], "bias": [3], "_mean": [3], "_variance": [3]}),
+        (lambda: nn.InstanceNorm1D(3), {"scale": [3], "bias": [3]}),
+        (lambda: nn.InstanceNorm1D(3, weight_attr=False, bias_attr=False), {}),
+        (lambda: nn.SpectralNorm([2, 3], dim=1), {"weight_u": [3], "weight_v": [2]}),
+        (lambda: nn.HSigmoidLoss(2, 3), {"weight": [2, 2], "bias": [2, 1]}),
+        (lambda: nn.HSigmoidLoss(2, 3, is_custom=True, bias_attr=False), {"weight": [3, 2]}),
+    ],
+)
 def test_parameters(make, shapes):
     layer = make()
     assert {k: v.shape for k, v in layer.state_dict().items()} == shapes
@@ -114,12 +121,18 @@ def test_flatten_unflatten_identity():
 
 # ---- convolution ----
 @pytest.mark.parametrize("mode, numpy_mode", [("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap")])
-@pytest.mark.parametrize("padding, widths", [(1, ((1, 1), (1, 1))), ([2, 1], ((2, 2), (1, 1))), ([2, 1, 0, 1], ((2, 1), (0, 1)))])
+@pytest.mark.parametrize(
+    "padding, widths", [(1, ((1, 1), (1, 1))), ([2, 1], ((2, 2), (1, 1))), ([2, 1, 0, 1], ((2, 1), (0, 1)))]
+)
 def test_padding_modes(mode, numpy_mode, padding, widths):
     layer = nn.Conv2D(2, 3, 3, padding=padding, padding_mode=mode)
     x = np.random.RandomState(0).randn(1, 2, 5, 6).astype("float32")
     padded = np.pad(x, ((0, 0), (0, 0)) + widths, mode=numpy_mode)
-    compare(layer(paddle.to_tensor(x)), nn.functional.conv2d(paddle.to_tensor(padded), layer.weight, layer.bias).numpy(), atol=1e-5)
+    compare(
+        layer(paddle.to_tensor(x)),
+        nn.functional.conv2d(paddle.to_tensor(padded), layer.weight, layer.bias).numpy(),
+        atol=1e-5,
+    )
 
 
 def test_transposed_convolution_undoes_the_shape():
@@ -133,11 +146,18 @@ def test_transposed_convolution_undoes_the_shape():
 
 
 # ---- normalization ----
-@pytest.mark.parametrize("layer, shape, axes", [
-    (lambda: nn.BatchNorm1D(3), (4, 3), (0,)), (lambda: nn.BatchNorm1D(3), (4, 3, 5), (0, 2)),
-    (lambda: nn.BatchNorm2D(3), (2, 3, 4, 4), (0, 2, 3)), (lambda: nn.BatchNorm2D(3, data_format="NHWC"), (2, 4, 4, 3), (0, 1, 2)),
-    (lambda: nn.BatchNorm3D(3), (2, 3, 2, 2, 2), (0, 2, 3, 4)), (lambda: nn.SyncBatchNorm(3), (2, 3, 4, 4), (0, 2, 3)),
-    (lambda: nn.BatchNorm(3), (2, 3, 4, 4), (0, 2, 3))])
+@pytest.mark.parametrize(
+    "layer, shape, axes",
+    [
+        (lambda: nn.BatchNorm1D(3), (4, 3), (0,)),
+        (lambda: nn.BatchNorm1D(3), (4, 3, 5), (0, 2)),
+        (lambda: nn.BatchNorm2D(3), (2, 3, 4, 4), (0, 2, 3)),
+        (lambda: nn.BatchNorm2D(3, data_format="NHWC"), (2, 4, 4, 3), (0, 1, 2)),
+        (lambda: nn.BatchNorm3D(3), (2, 3, 2, 2, 2), (0, 2, 3, 4)),
+        (lambda: nn.SyncBatchNorm(3), (2, 3, 4, 4), (0, 2, 3)),
+        (lambda: nn.BatchNorm(3), (2, 3, 4, 4), (0, 2, 3)),
+    ],
+)
 def test_batch_norm_statistics(layer, shape, axes):
     layer = layer()
     rng = np.random.RandomState(0)
@@ -153,7 +173,9 @@ def test_batch_norm_statistics(layer, shape, axes):
     layer.eval()
     before = layer._mean.numpy()
     wide = [-1 if i not in axes else 1 for i in range(len(shape))]
-    compare(layer(paddle.to_tensor(x)), (x - mean.reshape(wide)) / np.sqrt(variance.reshape(wide) + 1e-5), rtol=1e-3, atol=1e-4)
+    compare(
+        layer(paddle.to_tensor(x)), (x - mean.reshape(wide)) / np.sqrt(variance.reshape(wide) + 1e-5), rtol=1e-3, atol=1e-4
+    )
     assert (layer._mean.numpy() == before).all() and layer._mean.stop_gradient and isinstance(layer._mean, paddle.Parameter)
 
 
@@ -210,12 +232,24 @@ def test_spectral_norm_layer_finds_the_singular_value():
 
 
 # ---- activations, dropout, padding, pooling ----
-@pytest.mark.parametrize("make, x, y", [
-    (nn.ReLU, [-1.0, 2.0], [0.0, 2.0]), (lambda: nn.LeakyReLU(0.1), [-1.0, 2.0], [-0.1, 2.0]), (nn.PReLU, [-4.0, 1.0], [-1.0, 1.0]),
-    (lambda: nn.Hardtanh(-0.5, 1.5), [-1.0, 2.0], [-0.5, 1.5]), (lambda: nn.Hardshrink(lambd=1.0), [-1.5, 0.5], [-1.5, 0.0]),
-    (lambda: nn.Softshrink(lambd=0.5), [-1.5, 0.2], [-1.0, 0.0]), (nn.ReLU6, [7.0, -1.0], [6.0, 0.0]), (nn.Hardsigmoid, [0.0, 6.0], [0.5, 1.0]),
-    (lambda: nn.GLU(dim=-1), [2.0, 0.0], [1.0]), (nn.Softmax, [0.0, 0.0], [0.5, 0.5]), (lambda: nn.ThresholdedReLU(1.0, -3.0), [0.5, 2.0], [-3.0, 2.0]),
-    (nn.Softsign, [1.0, -3.0], [0.5, -0.75]), (nn.Hardswish, [-3.0, 3.0], [0.0, 3.0])])
+@pytest.mark.parametrize(
+    "make, x, y",
+    [
+        (nn.ReLU, [-1.0, 2.0], [0.0, 2.0]),
+        (lambda: nn.LeakyReLU(0.1), [-1.0, 2.0], [-0.1, 2.0]),
+        (nn.PReLU, [-4.0, 1.0], [-1.0, 1.0]),
+        (lambda: nn.Hardtanh(-0.5, 1.5), [-1.0, 2.0], [-0.5, 1.5]),
+        (lambda: nn.Hardshrink(lambd=1.0), [-1.5, 0.5], [-1.5, 0.0]),
+        (lambda: nn.Softshrink(lambd=0.5), [-1.5, 0.2], [-1.0, 0.0]),
+        (nn.ReLU6, [7.0, -1.0], [6.0, 0.0]),
+        (nn.Hardsigmoid, [0.0, 6.0], [0.5, 1.0]),
+        (lambda: nn.GLU(dim=-1), [2.0, 0.0], [1.0]),
+        (nn.Softmax, [0.0, 0.0], [0.5, 0.5]),
+        (lambda: nn.ThresholdedReLU(1.0, -3.0), [0.5, 2.0], [-3.0, 2.0]),
+        (nn.Softsign, [1.0, -3.0], [0.5, -0.75]),
+        (nn.Hardswish, [-3.0, 3.0], [0.0, 3.0]),
+    ],
+)
 def test_activation_values(make, x, y):
     compare(make()(paddle.to_tensor(x)), np.array(y, "float32"), rtol=1e-4)
 
@@ -245,7 +279,9 @@ def test_pads():
     t = paddle.to_tensor(x)
     compare(nn.ZeroPad2D([1, 2, 0, 1])(t), np.pad(x, ((0, 0), (0, 0), (0, 1), (1, 2))))
     compare(nn.ConstantPad2D(1, 7.0)(t), np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=7))
-    compare(nn.ReflectionPad2D(paddle.to_tensor([1, 0, 0, 1]))(t), np.pad(x, ((0, 0), (0, 0), (0, 1), (1, 0)), mode="reflect"))
+    compare(
+        nn.ReflectionPad2D(paddle.to_tensor([1, 0, 0, 1]))(t), np.pad(x, ((0, 0), (0, 0), (0, 1), (1, 0)), mode="reflect")
+    )
     compare(nn.ReplicationPad1D(np.int64(2))(t[0]), np.pad(x[0], ((0, 0), (0, 0), (2, 2)), mode="edge"))
     compare(nn.CircularPad1D([1, 2])(t[0]), np.pad(x[0], ((0, 0), (0, 0), (1, 2)), mode="wrap"))
     compare(nn.Pad2D(1, data_format="NHWC")(input=t), np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))))
@@ -272,7 +308,9 @@ def test_losses_agree_with_their_formulas():
     compare(nn.CrossEntropyLoss()(tx, tl), picked.mean())
     compare(nn.CrossEntropyLoss()(tx, target=tl), picked.mean())
     weight = np.array([1.0, 2.0, 3.0], "float32")
-    compare(nn.CrossEntropyLoss(weight=paddle.to_tensor(weight))(tx, tl), (picked * weight[label]).sum() / weight[label].sum())
+    compare(
+        nn.CrossEntropyLoss(weight=paddle.to_tensor(weight))(tx, tl), (picked * weight[label]).sum() / weight[label].sum()
+    )
     compare(nn.NLLLoss(reduction="sum")(paddle.to_tensor(log_p), tl), picked.sum())
     compare(nn.MSELoss()(tx, ty), ((x - y) ** 2).mean())
     compare(nn.L1Loss("sum")(tx, ty), abs(x - y).sum())
@@ -304,7 +342,9 @@ def test_adaptive_softmax_is_a_distribution_and_trains_its_tails():
 
 def test_a_small_network_learns():
     rng = np.random.RandomState(0)
-    net = nn.Sequential(nn.Conv2D(1, 4, 3, padding=1), nn.BatchNorm2D(4), nn.ReLU(), nn.MaxPool2D(2), nn.Flatten(), nn.Linear(16, 2))
+    net = nn.Sequential(
+        nn.Conv2D(1, 4, 3, padding=1), nn.BatchNorm2D(4), nn.ReLU(), nn.MaxPool2D(2), nn.Flatten(), nn.Linear(16, 2)
+    )
     x = paddle.to_tensor(rng.randn(32, 1, 4, 4).astype("float32"))
     label = paddle.to_tensor((x.numpy().mean((1, 2, 3)) > 0).astype("int64"))
     loss_of = nn.CrossEntropyLoss()
@@ -322,25 +362,68 @@ def test_a_small_network_learns():
 
 
 # ---- errors ----
-@pytest.mark.parametrize("call", [
-    "Conv2D(3,4,3,groups=2)", "Conv2D(3,4,3,padding_mode='foo')", "Conv2D(3,4,3,padding=[1,1,1])", "Conv2D(3,4,3,padding='foo')",
-    "Conv2D(3,4,3,data_format='foo')", "Conv2D(3,4,[3])", "Conv2D(3,3,3,groups=0)", "Conv2DTranspose(4,3,3,groups=2)", "Linear(-1,3)",
-    "Embedding(0,3)", "Embedding(3,0)", "Embedding(4,3,padding_idx=5)", "Embedding(4,3,padding_idx=-5)",
-    "Embedding(3,2,_weight=paddle.ones([2,2]))", "GroupNorm(2,4,data_format='foo')", "GroupNorm(3,4)(paddle.ones([1,4,2,2]))",
-    "BatchNorm2D(3)(paddle.ones([2,3]))", "BatchNorm1D(3)(paddle.ones([2,3,4,4]))", "BatchNorm2D(3)(paddle.ones([2,4,2,2]))",
-    "LayerNorm(4)(paddle.ones([2,3]))", "LayerNorm(4,epsilon=0.1)(paddle.ones([2,4]))", "InstanceNorm2D(3)(paddle.ones([2,3]))",
-    "InstanceNorm2D(3,weight_attr=False)", "SpectralNorm([2,3],dim=2)", "SpectralNorm([2,3])(paddle.ones([3,2]))", "MSELoss('foo')",
-    "L1Loss('foo')", "BCELoss(reduction='foo')", "NLLLoss(reduction='foo')", "MarginRankingLoss(reduction='foo')", "CosineEmbeddingLoss(margin=2)",
-    "TripletMarginLoss(reduction='foo')", "PoissonNLLLoss(epsilon=0)", "HSigmoidLoss(2,1)", "AdaptiveLogSoftmaxWithLoss(4,10,[6,3])",
-    "AdaptiveLogSoftmaxWithLoss(4,10,[])", "AdaptiveLogSoftmaxWithLoss(4,10,[10])", "PixelShuffle(2,data_format='foo')", "PixelUnshuffle(0)",
-    "ChannelShuffle(0)"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "Conv2D(3,4,3,groups=2)",
+        "Conv2D(3,4,3,padding_mode='foo')",
+        "Conv2D(3,4,3,padding=[1,1,1])",
+        "Conv2D(3,4,3,padding='foo')",
+        "Conv2D(3,4,3,data_format='foo')",
+        "Conv2D(3,4,[3])",
+        "Conv2D(3,3,3,groups=0)",
+        "Conv2DTranspose(4,3,3,groups=2)",
+        "Linear(-1,3)",
+        "Embedding(0,3)",
+        "Embedding(3,0)",
+        "Embedding(4,3,padding_idx=5)",
+        "Embedding(4,3,padding_idx=-5)",
+        "Embedding(3,2,_weight=paddle.ones([2,2]))",
+        "GroupNorm(2,4,data_format='foo')",
+        "GroupNorm(3,4)(paddle.ones([1,4,2,2]))",
+        "BatchNorm2D(3)(paddle.ones([2,3]))",
+        "BatchNorm1D(3)(paddle.ones([2,3,4,4]))",
+        "BatchNorm2D(3)(paddle.ones([2,4,2,2]))",
+        "LayerNorm(4)(paddle.ones([2,3]))",
+        "LayerNorm(4,epsilon=0.1)(paddle.ones([2,4]))",
+        "InstanceNorm2D(3)(paddle.ones([2,3]))",
+        "InstanceNorm2D(3,weight_attr=False)",
+        "SpectralNorm([2,3],dim=2)",
+        "SpectralNorm([2,3])(paddle.ones([3,2]))",
+        "MSELoss('foo')",
+        "L1Loss('foo')",
+        "BCELoss(reduction='foo')",
+        "NLLLoss(reduction='foo')",
+        "MarginRankingLoss(reduction='foo')",
+        "CosineEmbeddingLoss(margin=2)",
+        "TripletMarginLoss(reduction='foo')",
+        "PoissonNLLLoss(epsilon=0)",
+        "HSigmoidLoss(2,1)",
+        "AdaptiveLogSoftmaxWithLoss(4,10,[6,3])",
+        "AdaptiveLogSoftmaxWithLoss(4,10,[])",
+        "AdaptiveLogSoftmaxWithLoss(4,10,[10])",
+        "PixelShuffle(2,data_format='foo')",
+        "PixelUnshuffle(0)",
+        "ChannelShuffle(0)",
+    ],
+)
 def test_value_errors(call):
     with pytest.raises(ValueError):
         eval("nn." + call)
 
 
-@pytest.mark.parametrize("call", ["PixelShuffle('a')", "Pad2D('a')", "LayerNorm('a')", "Conv2D(3,4,'a')", "Fold(4,2,stride=1,strides=1)",
-                                  "Linear(2,3,bias=False)", "SyncBatchNorm.convert_sync_batchnorm(3)"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "PixelShuffle('a')",
+        "Pad2D('a')",
+        "LayerNorm('a')",
+        "Conv2D(3,4,'a')",
+        "Fold(4,2,stride=1,strides=1)",
+        "Linear(2,3,bias=False)",
+        "SyncBatchNorm.convert_sync_batchnorm(3)",
+    ],
+)
 def test_type_errors(call):
     with pytest.raises(TypeError):
         eval("nn." + call)

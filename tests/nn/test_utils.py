@@ -90,7 +90,11 @@ def test_spectral_norm(make):
 
 
 def test_reparametrization_errors():
-    for call in (lambda: utils.weight_norm(nn.ReLU()), lambda: utils.weight_norm(nn.Linear(2, 2), dim=3),
-                 lambda: utils.spectral_norm(nn.Linear(2, 2), "nope"), lambda: utils.spectral_norm(nn.Linear(2, 2), n_power_iterations=0)):
+    for call in (
+        lambda: utils.weight_norm(nn.ReLU()),
+        lambda: utils.weight_norm(nn.Linear(2, 2), dim=3),
+        lambda: utils.spectral_norm(nn.Linear(2, 2), "nope"),
+        lambda: utils.spectral_norm(nn.Linear(2, 2), n_power_iterations=0),
+    ):
         with pytest.raises(ValueError):
             call()

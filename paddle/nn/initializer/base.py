@@ -103,7 +103,9 @@ def set_global_initializer(weight_init: Initializer | None, bias_init: Initializ
     """
     for value in (weight_init, bias_init):
         if value is not None and not isinstance(value, Initializer):
-            raise errors.TypeError_(f"set_global_initializer: an initializer or None is needed, got {errors.describe(value)}")
+            raise errors.TypeError_(
+                f"set_global_initializer: an initializer or None is needed, got {errors.describe(value)}"
+            )
     _global[False], _global[True] = weight_init, bias_init
 
 

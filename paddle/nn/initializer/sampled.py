@@ -146,14 +146,17 @@ class XavierUniform(XavierInitializer):
         True
     """
 
-    def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0, name: str | None = None):
+    def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0,
+                 name: str | None = None):
         super().__init__(True, fan_in, fan_out, 0, gain)
 
 
 class XavierNormal(XavierInitializer):
     """Normal numbers that keep the variance from layer to layer; the arguments are those of XavierUniform."""
 
-    def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0, name: str | None = None):
+    def __init__(
+        self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0, name: str | None = None
+    ):
         super().__init__(False, fan_in, fan_out, 0, gain)
 
 
@@ -218,7 +221,9 @@ class Orthogonal(Initializer):
 
     def array(self, shape: tuple[int, ...], dtype: DType) -> Any:
         if len(shape) < 2:
-            raise errors.ValueError_(f"Orthogonal: the parameter must have two or more dimensions, its shape is {list(shape)}")
+            raise errors.ValueError_(
+                f"Orthogonal: the parameter must have two or more dimensions, its shape is {list(shape)}"
+            )
         rows, columns = shape[0], math.prod(shape[1:])
         q, r = np.linalg.qr(host_random().standard_normal((max(rows, columns), min(rows, columns))))
         q *= np.where(np.diag(r) < 0, -1.0, 1.0)  # the decomposition alone is not uniform over the orthogonal group

@@ -220,7 +220,9 @@ class RReLU(_Activation):
         return F.rrelu(x, self._lower, self._upper, self.training)
 
     def extra_repr(self):
-        return with_name(f"lower={self._lower}, upper={self._upper}, training={self.training}, dtype={self._dtype}", self._name)
+        return with_name(
+            f"lower={self._lower}, upper={self._upper}, training={self.training}, dtype={self._dtype}", self._name
+        )
 
 
 class ReLU(_Activation):

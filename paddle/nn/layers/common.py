@@ -77,7 +77,8 @@ class Bilinear(Layer):
 
     def __init__(self, in1_features, in2_features, out_features, weight_attr=None, bias_attr=None, name=None):
         super().__init__()
-        self._in1_features, self._in2_features, self._out_features, self._name = in1_features, in2_features, out_features, name
+        self._in1_features, self._in2_features = in1_features, in2_features
+        self._out_features, self._name = out_features, name
         self.weight = self.create_parameter([out_features, in1_features, in2_features], weight_attr)
         self.bias = self.create_parameter([1, out_features], bias_attr, is_bias=True)
 
@@ -118,9 +119,13 @@ class Embedding(Layer):
                  weight_attr=None, name=None):
         super().__init__(dtype=dtype)
         if num_embeddings <= 0 or embedding_dim <= 0:
-            raise errors.ValueError_(f"Embedding: num_embeddings and embedding_dim must be positive, got {num_embeddings}, {embedding_dim}")
+            raise errors.ValueError_(
+                f"Embedding: num_embeddings and embedding_dim must be positive, got {num_embeddings}, {embedding_dim}"
+            )
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise errors.ValueError_(f"Embedding: padding_idx must be within [{-num_embeddings}, {num_embeddings}), got {padding_idx}")
+            raise errors.ValueError_(
+                f"Embedding: padding_idx must be within [{-num_embeddings}, {num_embeddings}), got {padding_idx}"
+            )
         self._num_embeddings, self._embedding_dim, self._padding_idx = num_embeddings, embedding_dim, padding_idx
         self._max_norm, self._norm_type, self._name = max_norm, norm_type, name
         self._scale_grad_by_freq, self._sparse = scale_grad_by_freq, sparse
@@ -154,7 +159,9 @@ class Embedding(Layer):
 
     @other_names(input="x")
     def forward(self, x):
-        return F.embedding(x, self.weight, self._padding_idx, self._max_norm, self._norm_type, self._sparse, self._scale_grad_by_freq)
+        return F.embedding(
+            x, self.weight, self._padding_idx, self._max_norm, self._norm_type, self._sparse, self._scale_grad_by_freq
+        )
 
     def extra_repr(self):
         padding = "" if self._padding_idx is None else f", padding_idx={self._padding_idx}"
@@ -302,7 +309,9 @@ class Fold(Layer):
         [1, 2, 4, 4]
     """
 
-    @other_names(output_size="output_sizes", kernel_size="kernel_sizes", dilation="dilations", padding="paddings", stride="strides")
+    @other_names(
+        output_size="output_sizes", kernel_size="kernel_sizes", dilation="dilations", padding="paddings", stride="strides"
+    )
     def __init__(self, output_sizes, kernel_sizes, dilations=1, paddings=0, strides=1, name=None):
         super().__init__()
         self.output_sizes, self.kernel_sizes, self.dilations = output_sizes, kernel_sizes, dilations
@@ -332,7 +341,8 @@ class Unfold(Layer):
 
     def __init__(self, kernel_sizes, dilations=1, paddings=0, strides=1, name=None):
         super().__init__()
-        self.kernel_sizes, self.dilations, self.paddings, self.strides, self.name = kernel_sizes, dilations, paddings, strides, name
+        self.kernel_sizes, self.dilations, self.paddings = kernel_sizes, dilations, paddings
+        self.strides, self.name = strides, name
 
     def forward(self, input):
         return F.unfold(input, self.kernel_sizes, self.strides, self.paddings, self.dilations)
@@ -367,8 +377,10 @@ class Upsample(Layer):
         self.recompute_scale_factor, self.name = recompute_scale_factor, name
 
     def forward(self, x):
-        return F.interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners, self.align_mode, self.data_format,
-                             self.recompute_scale_factor)
+        return F.interpolate(
+            x, self.size, self.scale_factor, self.mode, self.align_corners, self.align_mode, self.data_format,
+            self.recompute_scale_factor
+        )
 
     def extra_repr(self):
         by = f"scale_factor={self.scale_factor}" if self.scale_factor is not None else f"size={self.size}"

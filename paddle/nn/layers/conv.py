@@ -47,17 +47,24 @@ class _Conv(Layer):
         if data_format not in formats:
             raise errors.ValueError_(f"{name}: data_format must be {' or '.join(formats)}, got {data_format!r}")
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
-            raise errors.ValueError_(f"{name}: padding_mode must be 'zeros', 'reflect', 'replicate' or 'circular', got {padding_mode!r}")
+            raise errors.ValueError_(
+                f"{name}: padding_mode must be 'zeros', 'reflect', 'replicate' or 'circular', got {padding_mode!r}"
+            )
         if groups < 1:
             raise errors.ValueError_(f"{name}: groups must be positive, got {groups}")
         divided = "out_channels" if self._transposed else "in_channels"
         if (out_channels if self._transposed else in_channels) % groups:
-            raise errors.ValueError_(f"{name}: {divided} must be divisible by groups, got {in_channels=}, {out_channels=}, {groups=}")
+            raise errors.ValueError_(
+                f"{name}: {divided} must be divisible by groups, got {in_channels=}, {out_channels=}, {groups=}"
+            )
         if isinstance(padding, str) and padding.upper() not in ("SAME", "VALID"):
             raise errors.ValueError_(f"{name}: padding must be numbers, 'SAME' or 'VALID', got {padding!r}")
         if isinstance(padding, (list, tuple)) and len(padding) not in (1, n, 2 * n, n + 2):
-            raise errors.ValueError_(f"{name}: padding must be an int, {n} or {2 * n} ints, or a pair for each axis, got {padding}")
-        self._in_channels, self._out_channels, self._groups, self._data_format = in_channels, out_channels, groups, data_format
+            raise errors.ValueError_(
+                f"{name}: padding must be an int, {n} or {2 * n} ints, or a pair for each axis, got {padding}"
+            )
+        self._in_channels, self._out_channels = in_channels, out_channels
+        self._groups, self._data_format = groups, data_format
         self._kernel_size = _tuple(kernel_size, n, f"{name}: kernel_size")
         self._stride = _tuple(stride, n, f"{name}: stride")
         self._dilation = _tuple(dilation, n, f"{name}: dilation")

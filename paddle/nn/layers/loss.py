@@ -298,7 +298,8 @@ class GaussianNLLLoss(Layer):
 
     def __init__(self, full=False, epsilon=1e-6, reduction="mean", name=None):
         super().__init__()
-        self.full, self.epsilon, self.reduction, self.name = full, epsilon, _check_reduction("GaussianNLLLoss", reduction), name
+        self.full, self.epsilon = full, epsilon
+        self.reduction, self.name = _check_reduction("GaussianNLLLoss", reduction), name
 
     def forward(self, input, label, variance):
         return F.gaussian_nll_loss(input, label, variance, self.full, self.epsilon, self.reduction)
@@ -354,17 +355,22 @@ class HSigmoidLoss(Layer):
         ValueError: fewer than two classes.
     """
 
-    def __init__(self, feature_size, num_classes, weight_attr=None, bias_attr=None, is_custom=False, is_sparse=False, name=None):
+    def __init__(
+        self, feature_size, num_classes, weight_attr=None, bias_attr=None, is_custom=False, is_sparse=False, name=None
+    ):
         super().__init__()
         if num_classes < 2 and not is_custom:
             raise errors.ValueError_(f"HSigmoidLoss: num_classes must be 2 or more, got {num_classes}")
-        self._feature_size, self._num_classes, self._is_custom, self._is_sparse = feature_size, num_classes, is_custom, is_sparse
+        self._feature_size, self._num_classes = feature_size, num_classes
+        self._is_custom, self._is_sparse = is_custom, is_sparse
         nodes = num_classes if is_custom else num_classes - 1
         self.weight = self.create_parameter([nodes, feature_size], weight_attr)
         self.bias = self.create_parameter([nodes, 1], bias_attr, is_bias=True)
 
     def forward(self, input, label, path_table=None, path_code=None):
-        return F.hsigmoid_loss(input, label, self._num_classes, self.weight, self.bias, path_table, path_code, self._is_sparse)
+        return F.hsigmoid_loss(
+            input, label, self._num_classes, self.weight, self.bias, path_table, path_code, self._is_sparse
+        )
 
 
 class AdaptiveLogSoftmaxWithLoss(Layer):
@@ -382,14 +388,19 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
         ValueError: cutoffs of another form.
     """
 
-    def __init__(self, in_features, n_classes, cutoffs, weight_attr=None, bias_attr=None, div_value=4.0, head_bias=False, name=None):
+    def __init__(
+        self, in_features, n_classes, cutoffs, weight_attr=None, bias_attr=None, div_value=4.0, head_bias=False, name=None
+    ):
         super().__init__()
         cutoffs = list(cutoffs)
         if (not cutoffs or cutoffs != sorted(set(cutoffs)) or any(int(c) != c for c in cutoffs) or cutoffs[0] <= 0
                 or cutoffs[-1] > n_classes - 1):
-            raise errors.ValueError_("AdaptiveLogSoftmaxWithLoss: cutoffs must be increasing integers between 1 and n_classes - 1, "
-                                     f"got {cutoffs} with n_classes={n_classes}")
-        self.in_features, self.n_classes, self.cutoffs, self.div_value = in_features, n_classes, [*cutoffs, n_classes], div_value
+            raise errors.ValueError_(
+                "AdaptiveLogSoftmaxWithLoss: cutoffs must be increasing integers between 1 and n_classes - 1, "
+                f"got {cutoffs} with n_classes={n_classes}"
+            )
+        self.in_features, self.n_classes = in_features, n_classes
+        self.cutoffs, self.div_value = [*cutoffs, n_classes], div_value
         self.shortlist_size, self.n_clusters = cutoffs[0], len(cutoffs)
         self.head_size = self.shortlist_size + self.n_clusters
         self.head_weight = self.create_parameter([in_features, self.head_size], weight_attr)
@@ -404,7 +415,9 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
             self.tail_weights.append(pair)
 
     def forward(self, input, label):
-        return F.adaptive_log_softmax_with_loss(input, label, self.head_weight, self.tail_weights, self.cutoffs, self.head_bias)
+        return F.adaptive_log_softmax_with_loss(
+            input, label, self.head_weight, self.tail_weights, self.cutoffs, self.head_bias
+        )
 
     def log_prob(self, input):
         """Logarithms of the probabilities of all classes, `[N, n_classes]`."""

@@ -24,7 +24,9 @@ class _BatchNorm(Layer):
         self._data_format, self._use_global_stats, self._name = data_format, use_global_stats, name
         self._statistics(num_features, weight_attr, bias_attr, name and f"{name}_mean", name and f"{name}_variance")
 
-    def _statistics(self, channels: int, weight_attr: Any, bias_attr: Any, mean_name: str | None, variance_name: str | None) -> None:
+    def _statistics(
+        self, channels: int, weight_attr: Any, bias_attr: Any, mean_name: str | None, variance_name: str | None
+    ) -> None:
         self.weight = self.create_parameter([channels], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([channels], bias_attr, is_bias=True)
         # Officially the running statistics are parameters that are not trained, so they count in parameters().
@@ -33,7 +35,8 @@ class _BatchNorm(Layer):
 
     def _check_rank(self, x: Any) -> None:
         if self._ranks and x.ndim not in self._ranks:
-            raise errors.ValueError_(f"{type(self).__name__}: the input must have {' or '.join(map(str, self._ranks))} axes, "
+            ranks = " or ".join(map(str, self._ranks))
+            raise errors.ValueError_(f"{type(self).__name__}: the input must have {ranks} axes, "
                                      f"its shape is {list(x.shape)}")
 
     def forward(self, input):
@@ -94,7 +97,7 @@ class BatchNorm2D(_BatchNorm):
 
 
 class BatchNorm3D(_BatchNorm):
-    """Batch normalization of [N, C, D, H, W]; the arguments are those of BatchNorm2D, `data_format` is "NCDHW" or "NDHWC"."""
+    """Batch normalization of [N, C, D, H, W]; the arguments are those of BatchNorm2D, with "NCDHW" or "NDHWC"."""
 
     _ranks = (5,)
 
@@ -113,7 +116,9 @@ class SyncBatchNorm(_BatchNorm):
         'SyncBatchNorm'
     """
 
-    def __init__(self, num_features, momentum=0.9, epsilon=1e-05, weight_attr=None, bias_attr=None, data_format="NCHW", name=None):
+    def __init__(
+        self, num_features, momentum=0.9, epsilon=1e-05, weight_attr=None, bias_attr=None, data_format="NCHW", name=None
+    ):
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, None, name)
 
     def forward(self, x):
@@ -167,8 +172,10 @@ class BatchNorm(_BatchNorm):
 
     def forward(self, input):
         training = self.training or self._trainable_statistics
-        out = F.batch_norm(input, self._mean, self._variance, self.weight, self.bias, training, self._momentum, self._epsilon,
-                           self._data_format, self._use_global_stats or None)
+        out = F.batch_norm(
+            input, self._mean, self._variance, self.weight, self.bias, training, self._momentum, self._epsilon,
+            self._data_format, self._use_global_stats or None
+        )
         return out if self._act is None else getattr(F, self._act)(out)
 
     def extra_repr(self):
@@ -200,13 +207,17 @@ class LayerNorm(Layer):
         super().__init__(dtype=dtype)
         shape = normalized_shape if isinstance(normalized_shape, (list, tuple)) else [normalized_shape]
         if not all(hasattr(length, "__index__") for length in shape):
-            raise errors.TypeError_(f"LayerNorm: normalized_shape must be an int or a list of ints, got {normalized_shape!r}")
+            raise errors.TypeError_(
+                f"LayerNorm: normalized_shape must be an int or a list of ints, got {normalized_shape!r}"
+            )
         shape = [length.__index__() for length in shape]
         self._normalized_shape, self._epsilon = shape, epsilon
         size = [math.prod(shape)]
         self.weight = self.create_parameter(size, weight_attr if elementwise_affine else False,
                                             default_initializer=Constant(1.0), device=device)
-        self.bias = self.create_parameter(size, bias_attr if elementwise_affine and bias else False, is_bias=True, device=device)
+        self.bias = self.create_parameter(
+            size, bias_attr if elementwise_affine and bias else False, is_bias=True, device=device
+        )
 
     def forward(self, input):
         return F.layer_norm(input, self._normalized_shape, self.weight, self.bias, self._epsilon)
@@ -240,10 +251,14 @@ class GroupNorm(Layer):
                  bias_attr=None, data_format="NCHW", name=None):
         super().__init__(dtype=dtype)
         if data_format not in ("NCHW", "NHWC", "NCL", "NLC", "NCDHW", "NDHWC"):
-            raise errors.ValueError_(f"GroupNorm: data_format must be NCHW, NHWC, NCL, NLC, NCDHW or NDHWC, got {data_format!r}")
-        self._num_groups, self._num_channels, self._epsilon, self._data_format = num_groups, num_channels, epsilon, data_format
-        self.weight = self.create_parameter([num_channels], weight_attr if affine else False, default_initializer=Constant(1.0),
-                                            device=device)
+            raise errors.ValueError_(
+                f"GroupNorm: data_format must be NCHW, NHWC, NCL, NLC, NCDHW or NDHWC, got {data_format!r}"
+            )
+        self._num_groups, self._num_channels = num_groups, num_channels
+        self._epsilon, self._data_format = epsilon, data_format
+        self.weight = self.create_parameter(
+            [num_channels], weight_attr if affine else False, default_initializer=Constant(1.0), device=device
+        )
         self.bias = self.create_parameter([num_channels], bias_attr if affine else False, is_bias=True, device=device)
 
     def forward(self, input):
@@ -258,7 +273,9 @@ class _InstanceNorm(Layer):
 
     _ranks: tuple[int, ...] = ()
 
-    def __init__(self, num_features, epsilon=1e-5, momentum=0.9, weight_attr=None, bias_attr=None, data_format="NCHW", name=None):
+    def __init__(
+        self, num_features, epsilon=1e-5, momentum=0.9, weight_attr=None, bias_attr=None, data_format="NCHW", name=None
+    ):
         super().__init__()
         if (weight_attr is False) != (bias_attr is False):
             raise errors.ValueError_(f"{type(self).__name__}: weight_attr and bias_attr must both be False, or neither")
@@ -268,9 +285,13 @@ class _InstanceNorm(Layer):
 
     def forward(self, input):
         if input.ndim not in self._ranks:
-            raise errors.ValueError_(f"{type(self).__name__}: the input must have {' or '.join(map(str, self._ranks))} axes, "
-                                     f"its shape is {list(input.shape)}")
-        return F.instance_norm(input, None, None, self.scale, self.bias, True, self._momentum, self._epsilon, self._data_format)
+            raise errors.ValueError_(
+                f"{type(self).__name__}: the input must have {' or '.join(map(str, self._ranks))} axes, "
+                f"its shape is {list(input.shape)}"
+            )
+        return F.instance_norm(
+            input, None, None, self.scale, self.bias, True, self._momentum, self._epsilon, self._data_format
+        )
 
     def extra_repr(self):
         return f"num_features={self._num_features}, epsilon={self._epsilon}"
@@ -281,7 +302,9 @@ class InstanceNorm1D(_InstanceNorm):
 
     _ranks = (2, 3)
 
-    def __init__(self, num_features, epsilon=1e-05, momentum=0.9, weight_attr=None, bias_attr=None, data_format="NCL", name=None):
+    def __init__(
+        self, num_features, epsilon=1e-05, momentum=0.9, weight_attr=None, bias_attr=None, data_format="NCL", name=None
+    ):
         super().__init__(num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name)
 
 
@@ -305,7 +328,9 @@ class InstanceNorm2D(_InstanceNorm):
 
     _ranks = (4,)
 
-    def __init__(self, num_features, epsilon=1e-05, momentum=0.9, weight_attr=None, bias_attr=None, data_format="NCHW", name=None):
+    def __init__(
+        self, num_features, epsilon=1e-05, momentum=0.9, weight_attr=None, bias_attr=None, data_format="NCHW", name=None
+    ):
         super().__init__(num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name)
 
 
@@ -314,7 +339,9 @@ class InstanceNorm3D(_InstanceNorm):
 
     _ranks = (5,)
 
-    def __init__(self, num_features, epsilon=1e-05, momentum=0.9, weight_attr=None, bias_attr=None, data_format="NCDHW", name=None):
+    def __init__(
+        self, num_features, epsilon=1e-05, momentum=0.9, weight_attr=None, bias_attr=None, data_format="NCDHW", name=None
+    ):
         super().__init__(num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name)
 
 
@@ -356,7 +383,8 @@ class SpectralNorm(Layer):
             raise errors.ValueError_(f"SpectralNorm: weight_shape must have elements, got {list(weight_shape)}")
         if not -len(weight_shape) <= dim < len(weight_shape):
             raise errors.ValueError_(f"SpectralNorm: dim={dim} is no axis of {list(weight_shape)}")
-        self._dim, self._power_iters, self._eps, self._weight_shape = dim % len(weight_shape), power_iters, eps, list(weight_shape)
+        self._dim, self._power_iters = dim % len(weight_shape), power_iters
+        self._eps, self._weight_shape = eps, list(weight_shape)
         rows = weight_shape[dim]
         fixed = ParamAttr(initializer=Normal(0.0, 1.0), trainable=False)
         self.weight_u = self.create_parameter([rows], fixed)

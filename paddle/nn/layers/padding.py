@@ -19,7 +19,9 @@ class _Pad(Layer):
             padding = padding.tolist()
         amounts = list(padding) if isinstance(padding, (list, tuple)) else [padding] * (2 * self._axes)
         if not all(hasattr(amount, "__index__") for amount in amounts):
-            raise errors.TypeError_(f"{type(self).__name__}: padding must be an int or a list of ints, got {errors.describe(padding)}")
+            raise errors.TypeError_(
+                f"{type(self).__name__}: padding must be an int or a list of ints, got {errors.describe(padding)}"
+            )
         self.padding = [amount.__index__() for amount in amounts]
         self._mode, self.value, self._data_format, self._name = mode, value, data_format, name
 
@@ -28,7 +30,9 @@ class _Pad(Layer):
         return F.pad(x, self.padding, self._mode, self.value, self._data_format)
 
     def extra_repr(self):
-        return with_name(f"padding={self.padding}, mode={self._mode}, value={self.value}, data_format={self._data_format}", self._name)
+        return with_name(
+            f"padding={self.padding}, mode={self._mode}, value={self.value}, data_format={self._data_format}", self._name
+        )
 
 
 class Pad1D(_Pad):

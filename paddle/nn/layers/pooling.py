@@ -11,7 +11,8 @@ class _Pool(Layer):
     def __init__(self, kernel_size, stride, padding, ceil_mode=False, data_format=None, name=None, **settings):
         super().__init__()
         self.kernel_size = self.ksize = kernel_size
-        self.stride, self.padding, self.ceil_mode, self.data_format, self.name = stride, padding, ceil_mode, data_format, name
+        self.stride, self.padding, self.ceil_mode = stride, padding, ceil_mode
+        self.data_format, self.name = data_format, name
         for key, value in settings.items():
             setattr(self, key, value)
 
@@ -53,10 +54,13 @@ class AvgPool2D(_Pool):
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None,
                  data_format="NCHW", name=None):
-        super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name, exclusive=exclusive, divisor=divisor_override)
+        super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name, exclusive=exclusive,
+                         divisor=divisor_override)
 
     def forward(self, x):
-        return F.avg_pool2d(x, self.ksize, self.stride, self.padding, self.ceil_mode, self.exclusive, self.divisor, self.data_format)
+        return F.avg_pool2d(
+            x, self.ksize, self.stride, self.padding, self.ceil_mode, self.exclusive, self.divisor, self.data_format
+        )
 
 
 class AvgPool3D(_Pool):
@@ -64,10 +68,14 @@ class AvgPool3D(_Pool):
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None,
                  data_format="NCDHW", name=None):
-        super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name, exclusive=exclusive, divisor=divisor_override)
+        super().__init__(
+            kernel_size, stride, padding, ceil_mode, data_format, name, exclusive=exclusive, divisor=divisor_override
+        )
 
     def forward(self, x):
-        return F.avg_pool3d(x, self.ksize, self.stride, self.padding, self.ceil_mode, self.exclusive, self.divisor, self.data_format)
+        return F.avg_pool3d(
+            x, self.ksize, self.stride, self.padding, self.ceil_mode, self.exclusive, self.divisor, self.data_format
+        )
 
 
 class MaxPool1D(_Pool):
@@ -96,7 +104,9 @@ class MaxPool2D(_Pool):
         [1, 1, 2, 2]
     """
 
-    def __init__(self, kernel_size, stride=None, padding=0, return_mask=False, ceil_mode=False, data_format="NCHW", name=None):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, return_mask=False, ceil_mode=False, data_format="NCHW", name=None
+    ):
         super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name, return_mask=return_mask)
 
     def forward(self, x):
@@ -106,7 +116,9 @@ class MaxPool2D(_Pool):
 class MaxPool3D(_Pool):
     """The largest element of each window of [N, C, D, H, W]; the arguments are those of MaxPool2D."""
 
-    def __init__(self, kernel_size, stride=None, padding=0, return_mask=False, ceil_mode=False, data_format="NCDHW", name=None):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, return_mask=False, ceil_mode=False, data_format="NCDHW", name=None
+    ):
         super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name, return_mask=return_mask)
 
     def forward(self, x):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from ...engine import errors
@@ -12,8 +13,6 @@ from ..initializer import Normal
 from ..layer import Layer
 from ..parameter import ParamAttr
 from .spectral import divide_by_norm
-
-import jax.numpy as jnp
 
 
 @op(method=False, export=False, static="dim")
@@ -122,7 +121,9 @@ class _SpectralNorm:
         object.__setattr__(layer, self.name, self.compute(layer, self.steps if layer.training else 0))
 
 
-def spectral_norm(layer: Layer, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Layer:
+def spectral_norm(
+    layer: Layer, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Layer:
     """Divide a weight by its largest singular value before each forward (Miyato et al., ICLR 2018).
 
     Args:

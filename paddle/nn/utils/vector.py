@@ -1,7 +1,8 @@
 """Parameters as one vector, and limits for gradients."""
 from __future__ import annotations
 
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 import jax.numpy as jnp
 
