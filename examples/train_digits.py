@@ -2,8 +2,8 @@
 
     python examples/train_digits.py [--epochs 8] [--out digits.pdparams] [--seed 1]
 
-The digits ship with the package (1437 to train, 360 to test). The test accuracy passes 97 % in well under two minutes on
-two processor cores.
+The digits ship with the package (1437 to train, 360 to test). The test accuracy passes 97 % in well under two
+minutes on two processor cores.
 """
 import argparse
 import sys
@@ -31,7 +31,9 @@ class Net(nn.Layer):
         self.features = nn.Sequential(
             nn.Conv2D(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2D(2),
             nn.Conv2D(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2D(2))
-        self.classify = nn.Sequential(nn.Flatten(), nn.Linear(32 * 7 * 7, 128), nn.ReLU(), nn.Dropout(0.3), nn.Linear(128, 10))
+        self.classify = nn.Sequential(
+            nn.Flatten(), nn.Linear(32 * 7 * 7, 128), nn.ReLU(), nn.Dropout(0.3), nn.Linear(128, 10)
+        )
 
     def forward(self, x):
         return self.classify(self.features(x))
@@ -91,8 +93,11 @@ def main():
     for epoch in range(1, options.epochs + 1):
         loss, seen = train_epoch(net, train_batches, optimizer, f"epoch {epoch}/{options.epochs}")
         accuracy = evaluate(net, test_batches)
-        print(f"epoch {epoch}/{options.epochs}: loss {loss:.4f}, training accuracy {seen:.4f}, test accuracy {accuracy:.4f}, "
-              f"{time.perf_counter() - start:.1f} s")
+        print(
+            f"epoch {epoch}/{options.epochs}: loss {loss:.4f}, training accuracy {seen:.4f}, "
+            f"test accuracy {accuracy:.4f}, "
+            f"{time.perf_counter() - start:.1f} s"
+        )
 
     paddle.save(net.state_dict(), options.out)
     fresh = Net()

@@ -9,6 +9,8 @@ from ..engine.random import set_rng_state as set_cuda_rng_state
 from .io import load, save
 from .mode import disable_static, enable_static, in_dynamic_mode
 
-__all__ = ["load", "save", "grad", "seed", "get_default_dtype", "set_default_dtype", "get_flags", "set_flags", "CPUPlace",
-           "CUDAPlace", "CUDAPinnedPlace", "CustomPlace", "XPUPlace", "disable_static", "enable_static",
-           "in_dynamic_mode", "get_cuda_rng_state", "set_cuda_rng_state"]
+__all__ = [
+    "load", "save", "grad", "seed", "get_default_dtype", "set_default_dtype", "get_flags", "set_flags", "CPUPlace",
+    "CUDAPlace", "CUDAPinnedPlace", "CustomPlace", "XPUPlace", "disable_static", "enable_static", "in_dynamic_mode",
+    "get_cuda_rng_state", "set_cuda_rng_state"
+]

@@ -34,7 +34,8 @@ class MissingFile(FileNotFoundError, ValueError):
 def save(obj: Any, path: Any, protocol: int = 4, **configs: Any) -> None:
     """Save tensors, alone or in nested dicts, lists and tuples with numbers and strings, to a file.
 
-    A file of that name is replaced in one step: whoever reads it, even after a crash, finds the old or the new one whole.
+    A file of that name is replaced in one step: whoever reads it, even after a crash, finds the old or the new one
+    whole.
 
     Args:
         obj: a `state_dict()`, a Tensor, or a nested container.
@@ -113,7 +114,9 @@ def load(path: Any, **configs: Any) -> Any:
 def _name(path: Any, what: str) -> str:
     if isinstance(path, (str, os.PathLike)):
         return str(os.fspath(path))
-    raise errors.ValueError_(f"{what}: path must be the name of a file or a binary file object, got {type(path).__name__}")
+    raise errors.ValueError_(
+        f"{what}: path must be the name of a file or a binary file object, got {type(path).__name__}"
+    )
 
 
 # ---- writing ----
@@ -133,8 +136,10 @@ def _array(tensor: Tensor, where: Any = "") -> np.ndarray:
     if array.dtype == ml_dtypes.bfloat16:
         return array.view(np.uint16)
     if array.dtype == np.uint16:
-        raise errors.ValueError_(f"save: {where or 'obj'!r} is a uint16 tensor, but uint16 means bfloat16 in this format; "
-                                 "cast it, for example to int32")
+        raise errors.ValueError_(
+            f"save: {where or 'obj'!r} is a uint16 tensor, but uint16 means bfloat16 in this format; "
+            "cast it, for example to int32"
+        )
     return array
 
 
@@ -146,7 +151,9 @@ def _pack(obj: Any, where: str, depth: int) -> Any:
     if isinstance(obj, (np.ndarray, np.generic)):
         if obj.dtype.kind in "biufcSU" or obj.dtype in dtypes._by_numpy:
             return obj if isinstance(obj, np.generic) else np.asarray(obj)
-        raise errors.ValueError_(f"save: obj{where} is an array of type {obj.dtype}, which a file of tensors cannot hold")
+        raise errors.ValueError_(
+            f"save: obj{where} is an array of type {obj.dtype}, which a file of tensors cannot hold"
+        )
     if depth >= MAX_DEPTH:
         raise errors.ValueError_(f"save: obj is nested more than {MAX_DEPTH} levels deep, or contains itself")
     if isinstance(obj, dict):
@@ -158,8 +165,10 @@ def _pack(obj: Any, where: str, depth: int) -> Any:
     if isinstance(obj, (set, frozenset)):
         return type(obj)(_pack_key(v, where) for v in obj)
     hint = "; save its state_dict()" if hasattr(obj, "state_dict") else ""
-    raise errors.ValueError_(f"save: obj{where} is a {type(obj).__name__}; a file holds tensors, arrays, numbers, strings and "
-                             f"containers of them{hint}")
+    raise errors.ValueError_(
+        f"save: obj{where} is a {type(obj).__name__}; a file holds tensors, arrays, numbers, strings and "
+        f"containers of them{hint}"
+    )
 
 
 def _pack_key(key: Any, where: str) -> Any:
@@ -167,8 +176,10 @@ def _pack_key(key: Any, where: str) -> Any:
         return key
     if isinstance(key, (tuple, frozenset)):
         return type(key)(_pack_key(k, where) for k in key) if type(key) in (tuple, frozenset) else tuple(key)
-    raise errors.ValueError_(f"save: obj{where} has a {type(key).__name__} as a key or member of a set; strings, numbers and "
-                             "tuples of them can be")
+    raise errors.ValueError_(
+        f"save: obj{where} has a {type(key).__name__} as a key or member of a set; strings, numbers and "
+        "tuples of them can be"
+    )
 
 
 # ---- reading ----
@@ -258,7 +269,9 @@ class _Reader:
 
 def _tensor(array: np.ndarray, name: Any) -> Tensor:
     if array.dtype not in dtypes._by_numpy:
-        raise LoadError(f"(InvalidArgument) load: an array of type {array.dtype} cannot become a tensor; use return_numpy=True")
+        raise LoadError(
+            f"(InvalidArgument) load: an array of type {array.dtype} cannot become a tensor; use return_numpy=True"
+        )
     out = _make(jax.device_put(array))
     if isinstance(name, str):
         out._name = name
@@ -281,9 +294,13 @@ def _library() -> Any:
 
 def _safetensors(obj: Any) -> bytes:
     library = _library()
-    if not isinstance(obj, dict) or not all(isinstance(k, str) and isinstance(v, (Tensor, np.ndarray)) for k, v in obj.items()):
-        raise errors.ValueError_("save: a .safetensors file holds a flat dict from strings to tensors; for anything else choose "
-                                 "another ending, such as .pdparams")
+    if not isinstance(obj, dict) or not all(
+        isinstance(k, str) and isinstance(v, (Tensor, np.ndarray)) for k, v in obj.items()
+    ):
+        raise errors.ValueError_(
+            "save: a .safetensors file holds a flat dict from strings to tensors; for anything else choose "
+            "another ending, such as .pdparams"
+        )
     arrays = {k: np.ascontiguousarray(v._concrete("save") if isinstance(v, Tensor) else v).reshape(v.shape)
               for k, v in obj.items()}
     for key, array in arrays.items():
@@ -301,7 +318,9 @@ def _from_safetensors(data: bytes, path: str, as_numpy: bool) -> dict:
     out = {}
     for name, entry in entries:
         if entry["dtype"] not in _SAFE:
-            raise LoadError(f"(InvalidArgument) load: {name!r} in {path!r} has the type {entry['dtype']}, which tensors lack")
+            raise LoadError(
+                f"(InvalidArgument) load: {name!r} in {path!r} has the type {entry['dtype']}, which tensors lack"
+            )
         array = np.frombuffer(entry["data"], dtypes.to_dtype(_SAFE[entry["dtype"]]).numpy).reshape(entry["shape"])
         out[name] = array.copy() if as_numpy else _tensor(array, name)
     return out

@@ -33,7 +33,11 @@ class DTypeRecord:
             dtype = np.dtype(code)
         except (TypeError, ValueError):
             raise LoadError(f"{code!r} is no data type") from None
-        if not (isinstance(code, type) or isinstance(code, str)) or dtype.kind not in _KINDS and dtype.name not in _EXTENDED:
+        if (
+            not (isinstance(code, type) or isinstance(code, str))
+            or dtype.kind not in _KINDS
+            and dtype.name not in _EXTENDED
+        ):
             raise LoadError(f"arrays of type {code!r} are not admitted")
         self.dtype = dtype
 
@@ -123,22 +127,25 @@ def _complex(*parts: Any) -> complex:
 
 
 _ADMITTED: dict[tuple[str, str], Any] = {
-    ("numpy", "ndarray"): ArrayRecord,
-    ("numpy", "dtype"): DTypeRecord,
-    ("collections", "OrderedDict"): _ordered,
-    ("_codecs", "encode"): _encode,
-    **{("ml_dtypes", name): getattr(ml_dtypes, name) for name in _EXTENDED},
+    ("numpy", "ndarray"): ArrayRecord, ("numpy", "dtype"): DTypeRecord, ("collections", "OrderedDict"): _ordered,
+    ("_codecs", "encode"): _encode, **{("ml_dtypes", name): getattr(ml_dtypes, name) for name in _EXTENDED}
 }
 for _module in ("numpy.core.multiarray", "numpy._core.multiarray"):
     _ADMITTED[_module, "_reconstruct"] = _new_array
     _ADMITTED[_module, "scalar"] = _scalar
 for _module in ("builtins", "__builtin__"):
-    _ADMITTED.update({(_module, "tuple"): _sequence(tuple), (_module, "list"): _sequence(list),
-                      (_module, "bytearray"): _sequence(bytearray), (_module, "bytes"): _sequence(bytes), (_module, "set"): _hashable(set),
-                      (_module, "frozenset"): _hashable(frozenset), (_module, "complex"): _complex,
-                      (_module, "slice"): _of_ints(slice), (_module, "range"): _of_ints(range),
-                      (_module, "xrange"): _of_ints(range)})
-_CALLABLE = {id(f) for f in _ADMITTED.values()} - {id(ArrayRecord)} - {id(getattr(ml_dtypes, name)) for name in _EXTENDED}
+    _ADMITTED.update(
+        {
+            (_module, "tuple"): _sequence(tuple), (_module, "list"): _sequence(list),
+            (_module, "bytearray"): _sequence(bytearray), (_module, "bytes"): _sequence(bytes),
+            (_module, "set"): _hashable(set), (_module, "frozenset"): _hashable(frozenset),
+            (_module, "complex"): _complex, (_module, "slice"): _of_ints(slice), (_module, "range"): _of_ints(range),
+            (_module, "xrange"): _of_ints(range)
+        }
+    )
+_CALLABLE = (
+    {id(f) for f in _ADMITTED.values()} - {id(ArrayRecord)} - {id(getattr(ml_dtypes, name)) for name in _EXTENDED}
+)
 
 
 def _check_key(key: Any, depth: int = 0) -> None:
@@ -187,8 +194,10 @@ class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]  # the one in
         try:
             return _ADMITTED[module, name]
         except (KeyError, TypeError):
-            raise LoadError(f"it asks for `{module}.{name}`, which a file of tensors does not need; refused (a file like "
-                            "this may be an attack, or hold objects that only the program that wrote it can read)") from None
+            raise LoadError(
+                f"it asks for `{module}.{name}`, which a file of tensors does not need; refused (a file like "
+                "this may be an attack, or hold objects that only the program that wrote it can read)"
+            ) from None
 
     def load_reduce(self) -> None:
         args = self.stack.pop()
@@ -255,8 +264,11 @@ class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]  # the one in
 
     def refuse(self) -> None:
         raise LoadError("it uses a step that a file of tensors does not need; refused")
-    for _opcode in (pickle.INST, pickle.OBJ, pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.PERSID, pickle.BINPERSID, pickle.EXT1,
-                    pickle.EXT2, pickle.EXT4, pickle.NEXT_BUFFER, pickle.READONLY_BUFFER):
+
+    for _opcode in (
+        pickle.INST, pickle.OBJ, pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.PERSID, pickle.BINPERSID, pickle.EXT1,
+        pickle.EXT2, pickle.EXT4, pickle.NEXT_BUFFER, pickle.READONLY_BUFFER
+    ):
         dispatch[_opcode[0]] = refuse
 
 

@@ -35,15 +35,19 @@ def default_collate_fn(batch: list) -> Any:
         return batch
     if isinstance(first, collections.abc.Mapping):
         if any(not isinstance(s, collections.abc.Mapping) or s.keys() != first.keys() for s in batch):
-            raise errors.ValueError_("default_collate_fn: the samples of a batch have different keys, or are not all dicts")
+            raise errors.ValueError_(
+                "default_collate_fn: the samples of a batch have different keys, or are not all dicts"
+            )
         return {key: default_collate_fn([s[key] for s in batch]) for key in first}
     if isinstance(first, (list, tuple)):
         if any(len(s) != len(first) for s in batch):
             raise errors.ValueError_("default_collate_fn: the samples of a batch have different numbers of fields: "
                                      f"{sorted({len(s) for s in batch})}")
         return [default_collate_fn(list(fields)) for fields in zip(*batch)]
-    raise errors.TypeError_(f"default_collate_fn: a sample holds a {type(first).__name__}; it can hold arrays, tensors, numbers, "
-                            "strings, and tuples, lists and dicts of them. Convert it in the dataset or pass collate_fn")
+    raise errors.TypeError_(
+        f"default_collate_fn: a sample holds a {type(first).__name__}; it can hold arrays, tensors, numbers, "
+        "strings, and tuples, lists and dicts of them. Convert it in the dataset or pass collate_fn"
+    )
 
 
 def default_convert_fn(batch: Any) -> Any:
@@ -66,8 +70,10 @@ def _stack(arrays: list) -> np.ndarray:
     shape = arrays[0].shape
     if any(getattr(a, "shape", None) != shape for a in arrays):
         shapes = sorted({str(list(np.shape(a))) for a in arrays})
-        raise errors.ValueError_(f"default_collate_fn: the arrays of a batch have different shapes: {', '.join(shapes[:4])}. "
-                                 "Bring them to one shape in the dataset, or pass collate_fn")
+        raise errors.ValueError_(
+            f"default_collate_fn: the arrays of a batch have different shapes: {', '.join(shapes[:4])}. "
+            "Bring them to one shape in the dataset, or pass collate_fn"
+        )
     if not shape:
         return np.array(arrays)
     return np.concatenate(arrays).reshape(len(arrays), *shape)

@@ -41,8 +41,8 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """A stream of samples: subclasses define `__iter__()`. With several workers each one iterates over the whole stream,
-    unless it reads `paddle.io.get_worker_info()` and takes its share.
+    """A stream of samples: subclasses define `__iter__()`. With several workers each one iterates over the whole
+    stream, unless it reads `paddle.io.get_worker_info()` and takes its share.
 
     Example:
         >>> class Count(paddle.io.IterableDataset):
@@ -89,7 +89,9 @@ class TensorDataset(Dataset):
     def __init__(self, tensors: Sequence[Any]):
         tensors = list(tensors)
         if not tensors or not all(isinstance(t, (Tensor, np.ndarray)) and t.ndim for t in tensors):
-            raise errors.ValueError_("TensorDataset: tensors must be a non-empty list of tensors with at least one dimension")
+            raise errors.ValueError_(
+                "TensorDataset: tensors must be a non-empty list of tensors with at least one dimension"
+            )
         if len({t.shape[0] for t in tensors}) != 1:
             raise errors.ValueError_("TensorDataset: the tensors must have the same length in the first dimension, got "
                                      f"{[t.shape[0] for t in tensors]}")
@@ -114,7 +116,9 @@ class ComposeDataset(Dataset):
     def __init__(self, datasets: Sequence[Dataset]):
         self.datasets = _map_style(datasets, "ComposeDataset")
         if len({len(d) for d in self.datasets}) != 1:
-            raise errors.ValueError_(f"ComposeDataset: the datasets must have the same length, got {list(map(len, self.datasets))}")
+            raise errors.ValueError_(
+                f"ComposeDataset: the datasets must have the same length, got {list(map(len, self.datasets))}"
+            )
 
     def __len__(self) -> int:
         return len(self.datasets[0])
@@ -128,7 +132,7 @@ class ComposeDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """The samples of several streams, one stream after the other. TypeError for a dataset that is no IterableDataset."""
+    """The samples of several streams, one after the other. TypeError for a dataset that is no IterableDataset."""
 
     def __init__(self, datasets: Sequence[IterableDataset]):
         self.datasets = list(datasets)
@@ -136,8 +140,10 @@ class ChainDataset(IterableDataset):
             raise errors.ValueError_("ChainDataset: datasets is empty")
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
-                raise errors.TypeError_(f"ChainDataset: joins IterableDatasets, got {type(dataset).__name__} (ConcatDataset "
-                                        "joins those with access by index)")
+                raise errors.TypeError_(
+                    f"ChainDataset: joins IterableDatasets, got {type(dataset).__name__} (ConcatDataset "
+                    "joins those with access by index)"
+                )
 
     def __iter__(self) -> Iterator:
         for dataset in self.datasets:

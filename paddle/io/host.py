@@ -10,7 +10,7 @@ from ..engine.tensor import Tensor, _make
 
 
 def host_tensor(array: np.ndarray) -> Tensor:
-    """A tensor of an array that nobody else writes to. It moves to the device when an operation first needs it there."""
+    """A tensor of an array that nobody else writes to. It moves to the device when an operation first needs it."""
     out = _make(None)
     out._storage.pending = functools.partial(jax.device_put, array)
     return out

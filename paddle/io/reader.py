@@ -37,7 +37,7 @@ class DataLoader:
     """Iterates over the batches of a dataset, as tensors on the current device.
 
     Workers: ``num_workers > 0`` runs the workers in this process for now, one after the other. Batches, their order,
-    `get_worker_info()` and `worker_init_fn` are those of worker processes; processes follow without a change of the API.
+    `get_worker_info()` and `worker_init_fn` are those of worker processes, which follow without a change of the API.
 
     Args:
         dataset: a Dataset, anything with `__getitem__` and `__len__`, or an IterableDataset.
@@ -66,22 +66,29 @@ class DataLoader:
         [3.0] [0]
     """
 
-    def __init__(self, dataset: Any, feed_list: Any = None, places: Any = None, return_list: bool = True,
-                 batch_sampler: Any = None, batch_size: int | None = 1, shuffle: bool = False, drop_last: bool = False,
-                 collate_fn: Callable | None = None, num_workers: int = 0, use_buffer_reader: bool = True,
-                 reader_buffer_size: int = 2, prefetch_factor: int = 2, use_shared_memory: bool = True, timeout: int = 0,
-                 worker_init_fn: Callable | None = None, persistent_workers: bool = False, *, sampler: Any = None):
+    def __init__(
+        self, dataset: Any, feed_list: Any = None, places: Any = None, return_list: bool = True,
+        batch_sampler: Any = None, batch_size: int | None = 1, shuffle: bool = False, drop_last: bool = False,
+        collate_fn: Callable | None = None, num_workers: int = 0, use_buffer_reader: bool = True,
+        reader_buffer_size: int = 2, prefetch_factor: int = 2, use_shared_memory: bool = True, timeout: int = 0,
+        worker_init_fn: Callable | None = None, persistent_workers: bool = False, *, sampler: Any = None
+    ):
         stream = isinstance(dataset, IterableDataset)
-        for name, value, low in (("num_workers", num_workers, 0), ("timeout", timeout, 0), ("prefetch_factor", prefetch_factor, 1)):
+        for name, value, low in (
+            ("num_workers", num_workers, 0), ("timeout", timeout, 0), ("prefetch_factor", prefetch_factor, 1)
+        ):
             if not isinstance(value, (int, float)) or value < low:
                 raise errors.ValueError_(f"DataLoader: {name} must be at least {low}, got {value!r}")
         if batch_sampler is not None and (batch_size != 1 or shuffle or drop_last or sampler is not None):
             raise errors.ValueError_("DataLoader: batch_sampler excludes batch_size, shuffle, drop_last and sampler")
-        if batch_size is not None and (isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1):
+        if batch_size is not None and (
+            isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1
+        ):
             raise errors.ValueError_(f"DataLoader: batch_size must be None or a positive integer, got {batch_size!r}")
         if stream and (shuffle or batch_sampler is not None or sampler is not None):
-            raise errors.ValueError_("DataLoader: an IterableDataset has its own order; shuffle, sampler and batch_sampler are "
-                                     "not possible")
+            raise errors.ValueError_(
+                "DataLoader: an IterableDataset has its own order; shuffle, sampler and batch_sampler are not possible"
+            )
         self.dataset = dataset
         self.feed_list = feed_list
         self.places = places
@@ -91,7 +98,8 @@ class DataLoader:
         self.auto_collate_batch = batch_sampler is not None or batch_size is not None
         self.collate_fn = collate_fn or (default_collate_fn if self.auto_collate_batch else default_convert_fn)
         self.num_workers = num_workers
-        self.use_buffer_reader, self.reader_buffer_size, self.prefetch_factor = use_buffer_reader, reader_buffer_size, prefetch_factor
+        self.use_buffer_reader, self.reader_buffer_size = use_buffer_reader, reader_buffer_size
+        self.prefetch_factor = prefetch_factor
         self.use_shared_memory, self.timeout, self.persistent_workers = use_shared_memory, timeout, persistent_workers
         self.worker_init_fn = worker_init_fn
         self.batch_sampler: Any = None

@@ -16,8 +16,10 @@ from ..engine import errors
 from ..engine.tensor import Tensor
 from .dataset import IterableDataset, host_random
 
-__all__ = ["BatchSampler", "DistributedBatchSampler", "RandomSampler", "Sampler", "SequenceSampler", "SubsetRandomSampler",
-           "WeightedRandomSampler"]
+__all__ = [
+    "BatchSampler", "DistributedBatchSampler", "RandomSampler", "Sampler", "SequenceSampler", "SubsetRandomSampler",
+    "WeightedRandomSampler"
+]
 
 
 def _positive(value: Any, name: str) -> int:
@@ -71,14 +73,18 @@ class RandomSampler(Sampler):
         ValueError: `num_samples` is not positive, or more than there are without replacement.
     """
 
-    def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None):
+    def __init__(
+        self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
+    ):
         super().__init__(data_source)
         self.replacement = _flag(replacement, "RandomSampler: replacement")
         self._num_samples = None if num_samples is None else _positive(num_samples, "RandomSampler: num_samples")
         self.generator = generator
         if not replacement and self._num_samples is not None and self._num_samples > len(data_source):
-            raise errors.ValueError_(f"RandomSampler: num_samples={num_samples} is more than the {len(data_source)} samples; "
-                                     "allow replacement")
+            raise errors.ValueError_(
+                f"RandomSampler: num_samples={num_samples} is more than the {len(data_source)} samples; "
+                "allow replacement"
+            )
 
     @property
     def num_samples(self) -> int:
@@ -221,7 +227,11 @@ class DistributedBatchSampler(BatchSampler):
         known_size, known_rank = _world() if num_replicas is None or rank is None else (1, 0)
         self.nranks = known_size if num_replicas is None else _positive(num_replicas, f"{name}: num_replicas")
         self.local_rank = known_rank if rank is None else rank
-        if isinstance(self.local_rank, bool) or not isinstance(self.local_rank, int) or not 0 <= self.local_rank < self.nranks:
+        if (
+            isinstance(self.local_rank, bool)
+            or not isinstance(self.local_rank, int)
+            or not 0 <= self.local_rank < self.nranks
+        ):
             raise errors.ValueError_(f"{name}: rank must be from 0 to {self.nranks - 1}, got {rank!r}")
         self.epoch = 0
         self.num_samples = math.ceil(len(dataset) / self.nranks)
@@ -243,7 +253,11 @@ class DistributedBatchSampler(BatchSampler):
         size, rank = self.batch_size, self.local_rank
         rounds = len(order) // (size * self.nranks)
         whole = order[:rounds * size * self.nranks].reshape(rounds, self.nranks, size)[:, rank].reshape(-1)
-        rest = order[rounds * size * self.nranks:].reshape(self.nranks, -1)[rank] if len(order) % (size * self.nranks) else order[:0]
+        rest = (
+            order[rounds * size * self.nranks :].reshape(self.nranks, -1)[rank]
+            if len(order) % (size * self.nranks)
+            else order[:0]
+        )
         return np.concatenate([whole, rest])
 
     def __len__(self) -> int:

@@ -17,12 +17,9 @@ __all__ = ["Accuracy", "Auc", "Metric", "Precision", "Recall", "accuracy"]
 
 
 class Metric(abc.ABC):
-    """A metric over many batches. For each batch, `update(compute(outputs, labels))`; then `accumulate()` gives the value
-    so far and `reset()` starts again. `compute` runs on tensors (and in compiled programs); `update` on the host.
+    """A metric over many batches. For each batch, `update(compute(outputs, labels))`; then `accumulate()` gives the
+    value so far and `reset()` starts again. `compute` runs on tensors (and in compiled programs); `update` on the host.
     """
-
-    def __init__(self):
-        pass
 
     @abc.abstractmethod
     def reset(self) -> None:
@@ -59,8 +56,10 @@ def _top_k_hits(pred, label, k):
     elif label.shape == pred.shape and label.shape[-1] > 1:
         label = jnp.argmax(label, axis=-1, keepdims=True)
     if label.shape != (*pred.shape[:-1], 1):
-        raise errors.ValueError_(f"Accuracy: label must have the shape {list(pred.shape[:-1])}, with a last dimension of 1, or be "
-                                 f"one-hot like pred {list(pred.shape)}; got {list(label.shape)}")
+        raise errors.ValueError_(
+            f"Accuracy: label must have the shape {list(pred.shape[:-1])}, with a last dimension of 1, or be "
+            f"one-hot like pred {list(pred.shape)}; got {list(label.shape)}"
+        )
     best = jax.lax.top_k(pred, min(k, pred.shape[-1]))[1]
     return (best == label.astype(best.dtype)).astype(jnp.float32)
 
@@ -252,7 +251,9 @@ class Auc(Metric):
         positive = np.concatenate([[0], np.cumsum(self._stat_pos[::-1])]).astype("float64")
         negative = np.concatenate([[0], np.cumsum(self._stat_neg[::-1])]).astype("float64")
         if self._curve == "PR":
-            precision = np.divide(positive, positive + negative, out=np.ones_like(positive), where=positive + negative > 0)
+            precision = np.divide(
+                positive, positive + negative, out=np.ones_like(positive), where=positive + negative > 0
+            )
             area = self.trapezoid_area(positive[1:], positive[:-1], precision[1:], precision[:-1]).sum()
             return float(area / positive[-1]) if positive[-1] else 0.0
         whole = positive[-1] * negative[-1]

@@ -53,8 +53,11 @@ def cached_file(url: str, folder: str, md5sum: str | None = None, download: bool
     path = os.path.join(cache_home(), *folder.split("/"), url.rsplit("/", 1)[-1])
     if os.path.isfile(path):
         if md5sum and md5_of(path) != md5sum:
-            warnings.warn(f"{path} is not the published file (its MD5 checksum is not {md5sum}); it is used as it is. Remove it "
-                          "to have it downloaded", stacklevel=4)
+            warnings.warn(
+                f"{path} is not the published file (its MD5 checksum is not {md5sum}); it is used as it is. Remove it "
+                "to have it downloaded",
+                stacklevel=4,
+            )
         return path
     by_hand = f"Get {url} elsewhere and put it there as {path}"
     if not download:
@@ -62,7 +65,9 @@ def cached_file(url: str, folder: str, md5sum: str | None = None, download: bool
     try:
         _fetch(url, path, md5sum)
     except (OSError, ValueError) as e:
-        raise DownloadError(f"(Unavailable) there is no file {path}, and the download failed ({e}). {by_hand}") from None
+        raise DownloadError(
+            f"(Unavailable) there is no file {path}, and the download failed ({e}). {by_hand}"
+        ) from None
     return path
 
 

@@ -18,8 +18,8 @@ def check_backend(backend: Any, name: str, allowed: tuple[str, ...] = _BACKENDS)
 
 
 def set_image_backend(backend: str) -> None:
-    """What datasets and `image_load` make of a picture: "pil" a Pillow image, "cv2" a NumPy array [H, W, C] (channels in the
-    order BGR when OpenCV reads a file), "tensor" a Tensor. ValueError for another name."""
+    """What datasets and `image_load` make of a picture: "pil" a Pillow image, "cv2" a NumPy array as OpenCV would read
+    it ([H, W, C], channels in the order BGR), "tensor" a Tensor. ValueError for another name."""
     global _backend
     _backend = check_backend(backend, "set_image_backend")
 

@@ -35,11 +35,15 @@ class Calls:
         return self.reduced
 
 
-@pytest.mark.parametrize("function, args", [
-    (os.system, ("touch {}",)), (builtins.eval, ("open('{}', 'w')",)), (builtins.exec, ("open('{}', 'w')",)),
-    (builtins.open, ("{}", "w")), (builtins.getattr, (os, "system")), (builtins.__import__, ("os",)), (np.load, ("{}",)),
-    (np.fromfile, ("{}",)), (np.memmap, ("{}",)), (os.mkdir, ("{}",)), (type, ("X", (), {})), (pickle.loads, (b"N.",)),
-    (collections.namedtuple, ("x", "a")), (sys.exit, (3,))])
+@pytest.mark.parametrize(
+    "function, args",
+    [
+        (os.system, ("touch {}",)), (builtins.eval, ("open('{}', 'w')",)), (builtins.exec, ("open('{}', 'w')",)),
+        (builtins.open, ("{}", "w")), (builtins.getattr, (os, "system")), (builtins.__import__, ("os",)),
+        (np.load, ("{}",)), (np.fromfile, ("{}",)), (np.memmap, ("{}",)), (os.mkdir, ("{}",)), (type, ("X", (), {})),
+        (pickle.loads, (b"N.",)), (collections.namedtuple, ("x", "a")), (sys.exit, (3,))
+    ],
+)
 @pytest.mark.parametrize("protocol", [0, 2, 4])
 def test_functions_are_not_called(function, args, protocol, tmp_path):
     target = tmp_path / "touched"
@@ -48,24 +52,41 @@ def test_functions_are_not_called(function, args, protocol, tmp_path):
     assert not target.exists()
 
 
-@pytest.mark.parametrize("data", [
-    b"cos\nsystem\n(S'true'\ntR.",
-    b"(S'true'\nios\nsystem\n.",  # INST
-    b"(cos\nsystem\nS'true'\no.",  # OBJ
-    b"\x80\x02cbuiltins\nint\n)\x81.",  # NEWOBJ
-    b"\x80\x02cnumpy\nndarray\nK\x05\x85R.",  # an array by its constructor
-    b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n}b.",  # the state of a function
-    b"\x80\x02]}X\x07\x00\x00\x00__class__K\x01sb.",  # the attributes of a list
-    b"\x80\x04\x8c\x08builtins\x8c\x0eeval.__class__\x93.",
-    b"\x80\x04K\x01K\x02\x93.",  # names that are no strings
-    b"\x80\x02}(]K\x01u.",  # an unhashable key
-    b"\x80\x02Q.", b"\x80\x02P0\n.", b"\x80\x02\x82\x01.", b"\x80\x05\x97.",
-    b"cbuiltins\ntuple\ncbuiltins\nset\n\x85R.",
-    b"\x80\x02cbuiltins\nbytearray\nK\x05\x85R.",  # memory by a number
-    b"\x80\x02ccollections\nOrderedDict\n]K\x01a\x85R.",
-    b"\x80\x02c_codecs\nencode\nX\x01\x00\x00\x00aX\x04\x00\x00\x00zlib\x86R.",
-    b".", b"", b"N", b"\x80\x09N.", b"0.", b"(.", b"t.", b"\x80\x04h\x05.", b"\x80\x02(K\x01u.", b"\x80\x02Ns.", b"\x80\x02NK\x01a.",
-    b"I" + b"1" * 100000 + b"\n."])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"cos\nsystem\n(S'true'\ntR.",
+        b"(S'true'\nios\nsystem\n.",  # INST
+        b"(cos\nsystem\nS'true'\no.",  # OBJ
+        b"\x80\x02cbuiltins\nint\n)\x81.",  # NEWOBJ
+        b"\x80\x02cnumpy\nndarray\nK\x05\x85R.",  # an array by its constructor
+        b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n}b.",  # the state of a function
+        b"\x80\x02]}X\x07\x00\x00\x00__class__K\x01sb.",  # the attributes of a list
+        b"\x80\x04\x8c\x08builtins\x8c\x0eeval.__class__\x93.",
+        b"\x80\x04K\x01K\x02\x93.",  # names that are no strings
+        b"\x80\x02}(]K\x01u.",  # an unhashable key
+        b"\x80\x02Q.",
+        b"\x80\x02P0\n.",
+        b"\x80\x02\x82\x01.",
+        b"\x80\x05\x97.",
+        b"cbuiltins\ntuple\ncbuiltins\nset\n\x85R.",
+        b"\x80\x02cbuiltins\nbytearray\nK\x05\x85R.",  # memory by a number
+        b"\x80\x02ccollections\nOrderedDict\n]K\x01a\x85R.",
+        b"\x80\x02c_codecs\nencode\nX\x01\x00\x00\x00aX\x04\x00\x00\x00zlib\x86R.",
+        b".",
+        b"",
+        b"N",
+        b"\x80\x09N.",
+        b"0.",
+        b"(.",
+        b"t.",
+        b"\x80\x04h\x05.",
+        b"\x80\x02(K\x01u.",
+        b"\x80\x02Ns.",
+        b"\x80\x02NK\x01a.",
+        b"I" + b"1" * 100000 + b"\n.",
+    ],
+)
 def test_damaged_and_tricky_programs(data):
     refused(data)
 

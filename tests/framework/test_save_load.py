@@ -15,16 +15,18 @@ from hypothesis import strategies as st
 
 import paddle
 
-# What the official package (3.3.1) writes for {"w": ones [2, 2] named linear_0.w_0, "b": bfloat16 [1, 2] named b_0}, with the
-# pickle reduced to its parts: a dict of arrays, bfloat16 as uint16, and a table of names.
+# What the official package (3.3.1) writes for {"w": ones [2, 2] named linear_0.w_0, "b": bfloat16 [1, 2] named b_0},
+# the pickle reduced to its parts: a dict of arrays, bfloat16 as uint16, and a table of names.
 OFFICIAL_STATE = {"w": np.ones((2, 2), "float32"), "b": np.array([16256, 16384], "uint16"),
                   "StructuredToParameterName@@": {"w": "linear_0.w_0", "b": "b_0"}}
 # And for a tensor alone: the 222 bytes of paddle.save(paddle.to_tensor([1., 2.]), path).
-OFFICIAL_TENSOR = (b"\x80\x04\x95\xc1\x00\x00\x00\x00\x00\x00\x00\x8c\x08builtins\x94\x8c\x05tuple\x94\x93\x94\x8c\x12generated_"
-                   b"tensor_0\x94\x8c\x16numpy._core.multiarray\x94\x8c\x0c_reconstruct\x94\x93\x94\x8c\x05numpy\x94\x8c\x07ndarray"
-                   b"\x94\x93\x94K\x00\x85\x94C\x01b\x94\x87\x94R\x94(K\x01K\x02\x85\x94h\x07\x8c\x05dtype\x94\x93\x94\x8c\x02f4"
-                   b"\x94\x89\x88\x87\x94R\x94(K\x03\x8c\x01<\x94NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00t\x94b\x89C\x08\x00"
-                   b"\x00\x80?\x00\x00\x00@\x94t\x94b\x86\x94\x85\x94R\x94.")
+OFFICIAL_TENSOR = (
+    b"\x80\x04\x95\xc1\x00\x00\x00\x00\x00\x00\x00\x8c\x08builtins\x94\x8c\x05tuple\x94\x93\x94\x8c\x12generated_"
+    b"tensor_0\x94\x8c\x16numpy._core.multiarray\x94\x8c\x0c_reconstruct\x94\x93\x94\x8c\x05numpy\x94\x8c\x07ndarray"
+    b"\x94\x93\x94K\x00\x85\x94C\x01b\x94\x87\x94R\x94(K\x01K\x02\x85\x94h\x07\x8c\x05dtype\x94\x93\x94\x8c\x02f4"
+    b"\x94\x89\x88\x87\x94R\x94(K\x03\x8c\x01<\x94NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00t\x94b\x89C\x08\x00"
+    b"\x00\x80?\x00\x00\x00@\x94t\x94b\x86\x94\x85\x94R\x94."
+)
 
 
 def through(obj, **configs):
@@ -40,8 +42,13 @@ def written(obj, **kwargs):
     return pickle.loads(buffer.getvalue())
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "uint32", "float16", "bfloat16", "float32",
-                                   "float64", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "bool", "uint8", "int8", "int16", "int32", "int64", "uint32", "float16", "bfloat16", "float32", "float64",
+        "complex64", "complex128", "float8_e4m3fn", "float8_e5m2"
+    ],
+)
 @pytest.mark.parametrize("shape", [[], [3], [0, 2], [2, 3]])
 def test_every_dtype_and_shape_comes_back(dtype, shape):
     x = paddle.full(shape, 1.0).astype(dtype)
@@ -54,7 +61,10 @@ def test_a_state_dict_is_written_as_officially():
     state = {"w": paddle.ones([2, 2]), "b": paddle.to_tensor([1.0, 2.0]).astype("bfloat16")}
     state["w"].name, state["b"].name = "linear_0.w_0", "b_0"
     got = written(state)
-    assert list(got) == list(OFFICIAL_STATE) and got["StructuredToParameterName@@"] == OFFICIAL_STATE["StructuredToParameterName@@"]
+    assert (
+        list(got) == list(OFFICIAL_STATE)
+        and got["StructuredToParameterName@@"] == OFFICIAL_STATE["StructuredToParameterName@@"]
+    )
     for key in "wb":
         assert got[key].dtype == OFFICIAL_STATE[key].dtype and np.array_equal(got[key], OFFICIAL_STATE[key])
 
@@ -84,8 +94,11 @@ def test_optimizer_state_keeps_its_scheduler():
 
 
 def test_nested_objects_keep_arrays_beside_tensors():
-    obj = {"t": paddle.ones([2]), "n": np.arange(3), "l": [1, "a", (paddle.zeros([1]), None)], "c": 1 + 2j, "s": {1, 2},
-           "o": collections.OrderedDict(b=1, a=paddle.ones([1])), "scalar": np.float32(2), "slice": slice(1, 2), "bytes": b"x"}
+    obj = {
+        "t": paddle.ones([2]), "n": np.arange(3), "l": [1, "a", (paddle.zeros([1]), None)], "c": 1 + 2j, "s": {1, 2},
+        "o": collections.OrderedDict(b=1, a=paddle.ones([1])), "scalar": np.float32(2), "slice": slice(1, 2),
+        "bytes": b"x"
+    }
     got = through(obj)
     assert isinstance(got["n"], np.ndarray) and got["n"].tolist() == [0, 1, 2]
     assert isinstance(got["l"][2], tuple) and got["l"][2][0].tolist() == [0.0] and list(got["o"]) == ["b", "a"]
@@ -108,9 +121,21 @@ def test_shared_objects_and_orders_of_bytes():
     assert paddle.load(io.BytesIO(swapped)).tolist() == [0, 1, 2]
 
 
-plain = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.binary(max_size=5),
-                     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
-                     | st.tuples(inner, inner) | st.frozensets(st.integers(), max_size=3), max_leaves=12)
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5)
+    | st.binary(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.frozensets(st.integers(), max_size=3)
+    ),
+    max_leaves=12,
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -152,7 +177,9 @@ def test_a_killed_process_leaves_the_old_file(tmp_path):
         pickle.dump = half
         paddle.save({{"w": paddle.zeros([3])}}, {str(path)!r})
     """)
-    done = subprocess.run([sys.executable, "-c", code], cwd=os.path.dirname(os.path.dirname(paddle.__file__)), capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=os.path.dirname(os.path.dirname(paddle.__file__)), capture_output=True
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert paddle.load(str(path))["w"].tolist() == [1.0, 1.0, 1.0]
 
@@ -198,9 +225,14 @@ def test_errors_of_names_and_arguments(tmp_path):
         paddle.load(missing, foo=1)
 
 
-@pytest.mark.parametrize("obj, words", [
-    ({"a": [print]}, r"obj\['a'\]\[0\] is a builtin"), ([object()], "object"), (np.array([None]), "object"),
-    ({"d": paddle.float32}, "DType"), (paddle.ones([1]).astype("uint16"), "uint16 means bfloat16"), ({(1, (2, object())): 3}, "key")])
+@pytest.mark.parametrize(
+    "obj, words",
+    [
+        ({"a": [print]}, r"obj\['a'\]\[0\] is a builtin"), ([object()], "object"), (np.array([None]), "object"),
+        ({"d": paddle.float32}, "DType"), (paddle.ones([1]).astype("uint16"), "uint16 means bfloat16"),
+        ({(1, (2, object())): 3}, "key")
+    ],
+)
 def test_what_load_would_refuse_is_not_saved(obj, words):
     with pytest.raises(ValueError, match=words):
         paddle.save(obj, io.BytesIO())

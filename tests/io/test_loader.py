@@ -3,7 +3,15 @@ import numpy as np
 import pytest
 
 import paddle
-from paddle.io import BatchSampler, DataLoader, Dataset, IterableDataset, SequenceSampler, TensorDataset, get_worker_info
+from paddle.io import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    SequenceSampler,
+    TensorDataset,
+    get_worker_info,
+)
 from paddle.io.collate import default_collate_fn, default_convert_fn
 
 
@@ -61,7 +69,10 @@ def test_without_batches_samples_pass():
 def test_structures():
     class Nested(Dataset):
         def __getitem__(self, i):
-            return {"a": np.array([i], "float32"), "b": [i, i / 2], "s": f"x{i}", "t": (np.int32(i), paddle.to_tensor([i])), "f": True}
+            return {
+                "a": np.array([i], "float32"), "b": [i, i / 2], "s": f"x{i}",
+                "t": (np.int32(i), paddle.to_tensor([i])), "f": True
+            }
 
         def __len__(self):
             return 4
@@ -72,7 +83,13 @@ def test_structures():
 
 
 def test_collate_fn_and_its_result():
-    made = next(iter(DataLoader(Pairs(), batch_size=2, collate_fn=lambda s: (np.stack([x for x, _ in s]), {"q": np.ones(1)}, "s", 3))))
+    made = next(
+        iter(
+            DataLoader(
+                Pairs(), batch_size=2, collate_fn=lambda s: (np.stack([x for x, _ in s]), {"q": np.ones(1)}, "s", 3)
+            )
+        )
+    )
     assert made[0].shape == [2, 2] and isinstance(made[1]["q"], paddle.Tensor) and made[2:] == ["s", 3]
     same = next(iter(DataLoader(Pairs(), batch_size=2, collate_fn=lambda s: len(s))))
     assert same == 2
@@ -101,7 +118,9 @@ def test_a_buffer_that_is_used_again_does_not_change_earlier_batches():
 def test_tensor_dataset_is_gathered_at_once():
     data = TensorDataset([paddle.arange(20).reshape([10, 2]), np.arange(10)])
     fast = [(x.tolist(), y.tolist()) for x, y in DataLoader(data, batch_size=3)]
-    slow = [(x.tolist(), y.tolist()) for x, y in DataLoader(data, batch_size=3, collate_fn=lambda s: default_collate_fn(s))]
+    slow = [
+        (x.tolist(), y.tolist()) for x, y in DataLoader(data, batch_size=3, collate_fn=lambda s: default_collate_fn(s))
+    ]
     assert fast == slow and fast[3] == ([[18, 19]], [9])
 
     class Doubled(TensorDataset):
@@ -126,12 +145,17 @@ def test_workers_have_numbers():
     assert [b.reshape([-1]).tolist() for b in loader] == [[0, 2], [1, 3], [4, 6], [5, 7], [8]]
     assert started == [(0, 2), (1, 2)] and get_worker_info() is None
     # each iterates over all of a stream that does not share, turn by turn (official)
-    assert [b.reshape([-1]).tolist() for b in DataLoader(Stream(3), batch_size=2, num_workers=2)] == [[0, 1], [0, 1], [2], [2]]
+    assert [b.reshape([-1]).tolist() for b in DataLoader(Stream(3), batch_size=2, num_workers=2)] == [
+        [0, 1], [0, 1], [2], [2]
+    ]
 
     class Who(Pairs):
         def __getitem__(self, i):
             return np.array([i, get_worker_info().id])
-    assert [b.tolist() for b in DataLoader(Who(4), batch_size=1, num_workers=3)] == [[[0, 0]], [[1, 1]], [[2, 2]], [[3, 0]]]
+
+    assert [b.tolist() for b in DataLoader(Who(4), batch_size=1, num_workers=3)] == [
+        [[0, 0]], [[1, 1]], [[2, 2]], [[3, 0]]
+    ]
 
 
 def test_errors_reach_the_caller():
@@ -146,24 +170,35 @@ def test_errors_reach_the_caller():
         assert get_worker_info() is None
 
 
-@pytest.mark.parametrize("arguments", [
-    dict(batch_size=0), dict(batch_size=-1), dict(batch_size=2.0), dict(num_workers=-1), dict(timeout=-1), dict(prefetch_factor=0),
-    dict(batch_size=2, batch_sampler=[[0]]), dict(shuffle=True, batch_sampler=[[0]]), dict(sampler=[0], shuffle=True)])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        dict(batch_size=0), dict(batch_size=-1), dict(batch_size=2.0), dict(num_workers=-1), dict(timeout=-1),
+        dict(prefetch_factor=0), dict(batch_size=2, batch_sampler=[[0]]), dict(shuffle=True, batch_sampler=[[0]]),
+        dict(sampler=[0], shuffle=True)
+    ],
+)
 def test_arguments(arguments):
     with pytest.raises(ValueError, match="DataLoader"):
         DataLoader(Pairs(), **arguments)
 
 
 def test_a_stream_has_its_own_order():
-    for arguments in (dict(shuffle=True), dict(batch_sampler=BatchSampler(Pairs())), dict(sampler=SequenceSampler(Pairs()))):
+    for arguments in (
+        dict(shuffle=True), dict(batch_sampler=BatchSampler(Pairs())), dict(sampler=SequenceSampler(Pairs()))
+    ):
         with pytest.raises(ValueError, match="own order"):
             DataLoader(Stream(), **arguments)
 
 
-@pytest.mark.parametrize("batch, kind, words", [
-    ([None, None], TypeError, "NoneType"), ([np.ones(2), np.ones(3)], ValueError, r"\[2\], \[3\]"), ([(1, 2), (3,)], ValueError, "fields"),
-    ([{"a": 1}, {"b": 2}], ValueError, "keys"), ([], ValueError, "empty"), ([{1}], TypeError, "set"),
-    ([np.ones((2, 3)), np.ones((3, 2))], ValueError, "shapes")])
+@pytest.mark.parametrize(
+    "batch, kind, words",
+    [
+        ([None, None], TypeError, "NoneType"), ([np.ones(2), np.ones(3)], ValueError, r"\[2\], \[3\]"),
+        ([(1, 2), (3,)], ValueError, "fields"), ([{"a": 1}, {"b": 2}], ValueError, "keys"), ([], ValueError, "empty"),
+        ([{1}], TypeError, "set"), ([np.ones((2, 3)), np.ones((3, 2))], ValueError, "shapes")
+    ],
+)
 def test_collate_errors(batch, kind, words):
     with pytest.raises(kind, match=words):
         default_collate_fn(batch)
@@ -171,7 +206,9 @@ def test_collate_errors(batch, kind, words):
 
 def test_collate_kinds():
     assert default_collate_fn([1.5, 2.5]).dtype == np.float64 and default_collate_fn([True, False]).dtype == bool
-    assert default_collate_fn([np.float16(1)]).dtype == np.float16 and default_collate_fn([np.array(3), np.array(4)]).shape == (2,)
+    assert default_collate_fn([np.float16(1)]).dtype == np.float16 and default_collate_fn(
+        [np.array(3), np.array(4)]
+    ).shape == (2,)
     assert default_collate_fn([np.zeros((0, 2)), np.zeros((0, 2))]).shape == (2, 0, 2)
     assert default_convert_fn({"a": (1, np.ones(1))}) == {"a": [1, np.ones(1)]}
 

@@ -43,7 +43,9 @@ def test_random_sampler_generators_and_sizes():
     assert first == list(RandomSampler(range(10), generator=paddle.seed(2))) and sorted(first) == list(range(10))
     assert len(RandomSampler(range(10), num_samples=4)) == 4 == len(list(RandomSampler(range(10), num_samples=4)))
     assert list(RandomSampler([])) == []
-    for bad in (dict(num_samples=0), dict(num_samples=11), dict(replacement=True, num_samples=-1), dict(num_samples=1.5)):
+    for bad in (
+        dict(num_samples=0), dict(num_samples=11), dict(replacement=True, num_samples=-1), dict(num_samples=1.5)
+    ):
         with pytest.raises(ValueError):
             RandomSampler(range(10), **bad)
     with pytest.raises(TypeError):
@@ -55,7 +57,10 @@ def test_weighted():
     draws = np.array(list(WeightedRandomSampler(paddle.to_tensor([1.0, 0.0, 3.0]), 4000)))
     assert set(draws) == {0, 2} and abs((draws == 2).mean() - 0.75) < 0.03
     assert sorted(WeightedRandomSampler([0.1, 0.5, 0.4], 3, replacement=False)) == [0, 1, 2]
-    for bad in (([0, 0], 2), ([-1, 2], 2), ([0, 2], 2, False), ([1, 2], 0), ([1, 2], 3, 2), ([[1, 2]], 3), ([], 1), ([np.nan], 1)):
+    for bad in (
+        ([0, 0], 2), ([-1, 2], 2), ([0, 2], 2, False), ([1, 2], 0), ([1, 2], 3, 2), ([[1, 2]], 3), ([], 1),
+        ([np.nan], 1)
+    ):
         with pytest.raises(ValueError, match="WeightedRandomSampler"):
             WeightedRandomSampler(*bad)
 
@@ -64,8 +69,11 @@ def test_batch_sampler():
     assert list(BatchSampler(range(10), batch_size=4)) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     dropped = BatchSampler(sampler=[5, 6, 7], batch_size=2, drop_last=True)
     assert list(dropped) == [[5, 6]] and len(dropped) == 1
-    for bad in (dict(), dict(dataset=range(3), sampler=SequenceSampler(range(3))), dict(dataset=range(3), batch_size=0),
-                dict(dataset=range(3), batch_size="3"), dict(sampler=[1], shuffle=True), dict(dataset=range(3), batch_size=2.0)):
+    for bad in (
+        dict(), dict(dataset=range(3), sampler=SequenceSampler(range(3))), dict(dataset=range(3), batch_size=0),
+        dict(dataset=range(3), batch_size="3"), dict(sampler=[1], shuffle=True),
+        dict(dataset=range(3), batch_size=2.0)
+    ):
         with pytest.raises(ValueError):
             BatchSampler(**bad)
     for bad in (dict(drop_last=3), dict(shuffle=2)):
@@ -75,7 +83,10 @@ def test_batch_sampler():
 
 def test_distributed_official_batches():
     def batches(n, size, ranks, **kwargs):
-        return [list(DistributedBatchSampler(range(n), size, num_replicas=ranks, rank=r, **kwargs)) for r in range(ranks)]
+        return [
+            list(DistributedBatchSampler(range(n), size, num_replicas=ranks, rank=r, **kwargs)) for r in range(ranks)
+        ]
+
     assert batches(10, 2, 3) == [[[0, 1], [6, 7]], [[2, 3], [8, 9]], [[4, 5], [0, 1]]]
     assert batches(5, 2, 2) == [[[0, 1], [4]], [[2, 3], [0]]]
     assert batches(10, 3, 2, drop_last=True) == [[[0, 1, 2]], [[3, 4, 5]]]
@@ -93,7 +104,9 @@ def test_distributed_official_batches():
 def test_distributed_deals_everything_evenly(n, size, ranks, shuffle, drop_last, epoch):
     seen, counts = [], set()
     for rank in range(ranks):
-        sampler = DistributedBatchSampler(range(n), size, num_replicas=ranks, rank=rank, shuffle=shuffle, drop_last=drop_last)
+        sampler = DistributedBatchSampler(
+            range(n), size, num_replicas=ranks, rank=rank, shuffle=shuffle, drop_last=drop_last
+        )
         sampler.set_epoch(epoch)
         batches = list(sampler)
         assert len(batches) == len(sampler) and all(len(b) == size for b in batches[:-1])

@@ -10,8 +10,14 @@ SCORES = np.array([[.1, .2, .7], [.5, .3, .2], [.3, .3, .4], [.4, .4, .2]], "flo
 LABELS = np.array([2, 1, 2, 1])
 
 
-@pytest.mark.parametrize("labels", [LABELS, LABELS[:, None], np.eye(3, dtype="float32")[LABELS], np.eye(3, dtype="int64")[LABELS],
-                                    LABELS.astype("int32"), LABELS.astype("float32")], ids=lambda a: f"{a.dtype}{a.shape}")
+@pytest.mark.parametrize(
+    "labels",
+    [
+        LABELS, LABELS[:, None], np.eye(3, dtype="float32")[LABELS], np.eye(3, dtype="int64")[LABELS],
+        LABELS.astype("int32"), LABELS.astype("float32")
+    ],
+    ids=lambda a: f"{a.dtype}{a.shape}",
+)
 def test_accuracy_reads_all_forms_of_labels(labels):
     metric = Accuracy(topk=(1, 2))
     hits = metric.compute(paddle.to_tensor(SCORES), paddle.to_tensor(labels))
@@ -24,7 +30,11 @@ def test_accuracy_adds_up():
     assert metric.accumulate() == 0.0 and metric.name() == ["acc"] and (metric.topk, metric.maxk) == ((1,), 1)
     assert metric.update(metric.compute(SCORES, LABELS)) == 0.5
     assert metric.update(np.array([[1.0]])) == 1.0
-    assert metric.accumulate() == 0.6 and type(metric.accumulate()) is float and (metric.total, metric.count) == ([3.0], [5])
+    assert (
+        metric.accumulate() == 0.6
+        and type(metric.accumulate()) is float
+        and (metric.total, metric.count) == ([3.0], [5])
+    )
     assert metric.update(np.zeros((0, 1), "float32")) == 0.0 and metric.accumulate() == 0.6
     metric.reset()
     assert metric.accumulate() == 0.0
@@ -41,9 +51,14 @@ def test_accuracy_in_more_dimensions_and_large_k():
     assert Accuracy(topk=(1, 9)).compute(SCORES, LABELS).shape == [4, 3]  # official
 
 
-@pytest.mark.parametrize("make", [lambda: Accuracy(topk=()), lambda: Accuracy(topk=(0,)), lambda: Accuracy().compute(SCORES, LABELS[:3]),
-                                  lambda: Accuracy().compute(paddle.ones([]), paddle.ones([])),
-                                  lambda: Accuracy().compute(SCORES, np.ones((4, 2)))])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Accuracy(topk=()), lambda: Accuracy(topk=(0,)), lambda: Accuracy().compute(SCORES, LABELS[:3]),
+        lambda: Accuracy().compute(paddle.ones([]), paddle.ones([])),
+        lambda: Accuracy().compute(SCORES, np.ones((4, 2)))
+    ],
+)
 def test_accuracy_errors(make):
     with pytest.raises(ValueError):
         make()
@@ -88,10 +103,17 @@ def test_auc_against_sklearn(curve, score):
     assert metric.accumulate() == 1.0 and type(metric.accumulate()) is float
 
 
-@pytest.mark.parametrize("call", [lambda: Auc(curve="X"), lambda: Auc(num_thresholds=0), lambda: Auc().update(np.array([[.3, 1.7]]), np.array([1])),
-                                  lambda: Auc().update(np.array([[.3, -.7]]), np.array([1])), lambda: Auc().update(np.ones((2, 3)), np.ones(2)),
-                                  lambda: Auc().update(np.array([[.3, np.nan]]), np.array([1])),
-                                  lambda: Auc().update(np.ones((2, 2)), np.ones(3))])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Auc(curve="X"), lambda: Auc(num_thresholds=0),
+        lambda: Auc().update(np.array([[0.3, 1.7]]), np.array([1])),
+        lambda: Auc().update(np.array([[0.3, -0.7]]), np.array([1])),
+        lambda: Auc().update(np.ones((2, 3)), np.ones(2)),
+        lambda: Auc().update(np.array([[0.3, np.nan]]), np.array([1])),
+        lambda: Auc().update(np.ones((2, 2)), np.ones(3))
+    ],
+)
 def test_auc_errors(call):
     with pytest.raises(ValueError, match="Auc"):
         call()
@@ -100,7 +122,12 @@ def test_auc_errors(call):
 def test_accuracy_function():
     scores, labels = paddle.to_tensor(SCORES), paddle.to_tensor(LABELS[:, None])
     value = accuracy(scores, labels)
-    assert value.shape == [] and value.dtype is paddle.float32 and value.item() == 0.5 and accuracy(scores, labels, k=2).item() == 1.0
+    assert (
+        value.shape == []
+        and value.dtype is paddle.float32
+        and value.item() == 0.5
+        and accuracy(scores, labels, k=2).item() == 1.0
+    )
     hits, rows = paddle.zeros([1], "int32"), paddle.zeros([1], "int32")
     accuracy(scores, labels, correct=hits, total=rows)
     assert (hits.item(), rows.item(), hits.dtype) == (2, 4, paddle.int32)

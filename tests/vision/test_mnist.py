@@ -46,7 +46,9 @@ def test_the_digits_that_ship():
 
 def test_the_script_makes_the_files_again(tmp_path):
     pytest.importorskip("sklearn")
-    subprocess.run([sys.executable, os.path.join(ROOT, "tools", "make_digits.py"), str(tmp_path)], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, os.path.join(ROOT, "tools", "make_digits.py"), str(tmp_path)], check=True, capture_output=True
+    )
     for name in os.listdir(tmp_path):
         assert unpacked(tmp_path / name) == unpacked(os.path.join(digits_path(), name))
 
@@ -54,7 +56,9 @@ def test_the_script_makes_the_files_again(tmp_path):
 def test_batches():
     data = MNIST(*digits_path("test"), mode="test", transform=paddle.vision.transforms.ToTensor())
     image, label = next(iter(paddle.io.DataLoader(data, batch_size=3)))
-    assert (image.shape, image.dtype, label.shape, label.dtype) == ([3, 1, 28, 28], paddle.float32, [3, 1], paddle.int64)  # official
+    assert (image.shape, image.dtype, label.shape, label.dtype) == (
+        [3, 1, 28, 28], paddle.float32, [3, 1], paddle.int64
+    )  # official
     picture, _ = MNIST(*digits_path("test"), backend="cv2")[0]
     assert picture.shape == (28, 28) and picture.dtype == np.float32  # official
 
@@ -123,12 +127,18 @@ def test_home(monkeypatch):
 HEADER = struct.pack(">IIII", 2051, 2, 28, 28)
 
 
-@pytest.mark.parametrize("data, words", [
-    (gzip.compress(HEADER + bytes(1567)), "only 1567"), (gzip.compress(HEADER + bytes(1569)), "more"),
-    (gzip.compress(HEADER + bytes(1568))[:-12], "truncated|only"), (gzip.compress(HEADER)[:9], "truncated"), (b"", "no idx file"),
-    (gzip.compress(b"\0\0\x0d\x03" + HEADER[4:]), "no idx file"), (b"hello, this is text", "no idx file"),
-    (gzip.compress(struct.pack(">II", 2049, 5) + bytes(5)), "no idx file"),
-    (gzip.compress(struct.pack(">IIII", 2051, 2 ** 32 - 1, 2 ** 32 - 1, 28)), "promises"), (b"\x1f\x8b" + b"junk" * 20, "damaged")])
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        (gzip.compress(HEADER + bytes(1567)), "only 1567"), (gzip.compress(HEADER + bytes(1569)), "more"),
+        (gzip.compress(HEADER + bytes(1568))[:-12], "truncated|only"), (gzip.compress(HEADER)[:9], "truncated"),
+        (b"", "no idx file"), (gzip.compress(b"\0\0\x0d\x03" + HEADER[4:]), "no idx file"),
+        (b"hello, this is text", "no idx file"),
+        (gzip.compress(struct.pack(">II", 2049, 5) + bytes(5)), "no idx file"),
+        (gzip.compress(struct.pack(">IIII", 2051, 2**32 - 1, 2**32 - 1, 28)), "promises"),
+        (b"\x1f\x8b" + b"junk" * 20, "damaged")
+    ],
+)
 def test_damaged_files(tmp_path, data, words):
     path = tmp_path / "images.gz"
     path.write_bytes(data)
@@ -168,8 +178,10 @@ def test_image_backend(tmp_path):
 def test_lenet():
     net = paddle.vision.models.LeNet()
     shapes = {k: v.shape for k, v in net.state_dict().items()}  # official
-    assert shapes == {"features.0.weight": [6, 1, 3, 3], "features.0.bias": [6], "features.3.weight": [16, 6, 5, 5], "features.3.bias": [16],
-                      "fc.0.weight": [400, 120], "fc.0.bias": [120], "fc.1.weight": [120, 84], "fc.1.bias": [84], "fc.2.weight": [84, 10],
-                      "fc.2.bias": [10]}
+    assert shapes == {
+        "features.0.weight": [6, 1, 3, 3], "features.0.bias": [6], "features.3.weight": [16, 6, 5, 5],
+        "features.3.bias": [16], "fc.0.weight": [400, 120], "fc.0.bias": [120], "fc.1.weight": [120, 84],
+        "fc.1.bias": [84], "fc.2.weight": [84, 10], "fc.2.bias": [10]
+    }
     x = paddle.ones([2, 1, 28, 28])
     assert net(x).shape == [2, 10] and paddle.vision.models.LeNet(num_classes=0)(x).shape == [2, 16, 5, 5]

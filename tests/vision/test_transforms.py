@@ -23,14 +23,24 @@ def array(img):
 
 
 # ---- to_tensor and normalize ----
-@pytest.mark.parametrize("picture, dtype, first", [
-    (PIL, "float32", 172 / 255), (PIL_GREY, "float32", 172 / 255), (GREY, "float32", 172 / 255), (PICTURE.astype("int32"), "int32", 172),
-    (PICTURE.astype("float64"), "float64", 172.0), (PIL_GREY.convert("1"), "float32", 1.0),
-    (Image.fromarray(GREY.astype("uint16") * 200), "int32", 34400), (Image.fromarray(GREY.astype("float32")), "float32", 172.0),
-    (PIL.convert("RGBA"), "float32", 172 / 255)], ids=lambda p: getattr(p, "mode", None))
+@pytest.mark.parametrize(
+    "picture, dtype, first",
+    [
+        (PIL, "float32", 172 / 255), (PIL_GREY, "float32", 172 / 255), (GREY, "float32", 172 / 255),
+        (PICTURE.astype("int32"), "int32", 172), (PICTURE.astype("float64"), "float64", 172.0),
+        (PIL_GREY.convert("1"), "float32", 1.0), (Image.fromarray(GREY.astype("uint16") * 200), "int32", 34400),
+        (Image.fromarray(GREY.astype("float32")), "float32", 172.0), (PIL.convert("RGBA"), "float32", 172 / 255)
+    ],
+    ids=lambda p: getattr(p, "mode", None),
+)
 def test_to_tensor_official_types_and_scales(picture, dtype, first):
     got = T.to_tensor(picture)
-    assert got.dtype.name == dtype and got.ndim == 3 and got.shape[1:] == [6, 8] and got[0, 0, 0].item() == pytest.approx(first, rel=1e-6)
+    assert (
+        got.dtype.name == dtype
+        and got.ndim == 3
+        and got.shape[1:] == [6, 8]
+        and got[0, 0, 0].item() == pytest.approx(first, rel=1e-6)
+    )
     assert T.ToTensor("HWC")(picture).shape == [6, 8, got.shape[0]]
 
 
@@ -48,8 +58,12 @@ def test_normalize_by_channel():
     want = (PICTURE - np.array(mean, "float32")) / np.array(std, "float32")
     np.testing.assert_allclose(T.normalize(PIL, mean, std, "HWC"), want, rtol=1e-6)
     np.testing.assert_allclose(T.normalize(PICTURE.transpose(2, 0, 1), mean, std), want.transpose(2, 0, 1), rtol=1e-6)
-    np.testing.assert_allclose(T.normalize(tensor() * 255, mean, std).numpy(), want.transpose(2, 0, 1), rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(T.normalize(PICTURE, mean, std, "HWC", to_rgb=True)[..., 0], (PICTURE[..., 2] - 1.0) / 2, rtol=1e-6)
+    np.testing.assert_allclose(
+        T.normalize(tensor() * 255, mean, std).numpy(), want.transpose(2, 0, 1), rtol=1e-4, atol=1e-4
+    )
+    np.testing.assert_allclose(
+        T.normalize(PICTURE, mean, std, "HWC", to_rgb=True)[..., 0], (PICTURE[..., 2] - 1.0) / 2, rtol=1e-6
+    )
     with pytest.raises(ValueError, match="data_format='HWC'"):
         T.normalize(PIL, mean, std)
     with pytest.raises(ValueError, match="std"):
@@ -86,9 +100,13 @@ def test_pad_fills_and_symmetric():
     assert got[:, 0].tolist() == [[1, 2, 3]] * 6 and T.pad(GREY, 1, 9)[0, 0] == 9
     assert array(T.pad(PIL, (1, 0, 0, 0), (1, 2, 3)))[0, 0].tolist() == [1, 2, 3]
     for picture in (PIL, PICTURE):
-        assert np.array_equal(array(T.pad(picture, 2, padding_mode="symmetric")), np.pad(PICTURE, ((2, 2), (2, 2), (0, 0)), "symmetric"))
-    for bad in (dict(padding=(1, 2, 3)), dict(padding=-1), dict(padding="x"), dict(padding=1, padding_mode="x"), dict(padding=1, fill=(1, 2)),
-                dict(padding=1, fill="x")):
+        assert np.array_equal(
+            array(T.pad(picture, 2, padding_mode="symmetric")), np.pad(PICTURE, ((2, 2), (2, 2), (0, 0)), "symmetric")
+        )
+    for bad in (
+        dict(padding=(1, 2, 3)), dict(padding=-1), dict(padding="x"), dict(padding=1, padding_mode="x"),
+        dict(padding=1, fill=(1, 2)), dict(padding=1, fill="x")
+    ):
         for picture in (PICTURE, PIL):
             with pytest.raises(ValueError, match="pad"):
                 T.pad(picture, **bad)
@@ -112,7 +130,9 @@ def test_resize_of_arrays_is_pointwise():
     np.testing.assert_allclose(T.resize(line, (4, 4), "bilinear")[0], [0.5, 2.5, 4.5, 6.5])
     np.testing.assert_allclose(T.resize(line, (4, 16), "bilinear")[0][:4], [0, 0.25, 0.75, 1.25])
     np.testing.assert_allclose(T.resize(line, (4, 2), "area")[0], [1.5, 5.5])
-    np.testing.assert_allclose(T.resize(line, (4, 3), "area")[0], [(0 + 1 + 2 * 2 / 3) / (8 / 3), 3.5, (6 + 7 + 5 * 2 / 3) / (8 / 3)])
+    np.testing.assert_allclose(
+        T.resize(line, (4, 3), "area")[0], [(0 + 1 + 2 * 2 / 3) / (8 / 3), 3.5, (6 + 7 + 5 * 2 / 3) / (8 / 3)]
+    )
     assert T.resize(line, (4, 4), "nearest")[0].tolist() == [0, 2, 4, 6]
     np.testing.assert_allclose(T.resize(line, (4, 16), "bicubic")[0][6:8], [2.703125, 3.296875])  # cubic with a = -0.75
 
@@ -130,7 +150,10 @@ def test_rotate():
     for picture in (PIL, PICTURE):
         assert np.array_equal(array(T.rotate(picture, 90, expand=True)), np.rot90(PICTURE))
         assert np.array_equal(array(T.rotate(picture, 180)), PICTURE[::-1, ::-1])
-        assert np.array_equal(array(T.rotate(picture, 30, "bilinear", fill=9)), array(PIL.rotate(30, Image.Resampling.BILINEAR, fillcolor=(9,) * 3)))
+        assert np.array_equal(
+            array(T.rotate(picture, 30, "bilinear", fill=9)),
+            array(PIL.rotate(30, Image.Resampling.BILINEAR, fillcolor=(9,) * 3)),
+        )
     np.testing.assert_allclose(T.rotate(tensor(), 90, expand=True).numpy(), np.rot90(tensor().numpy(), axes=(1, 2)))
     assert T.rotate(GREY.astype("int32") * 1000, 180)[0, 0] == int(GREY[-1, -1]) * 1000
     assert array(T.rotate(PIL_GREY, 30, fill=9))[0, 0] == 9  # the official one fails on grey pictures
@@ -154,7 +177,9 @@ def test_affine_and_perspective_special_cases():
 def test_grey():
     want = array(PIL.convert("L"))
     assert np.array_equal(array(T.to_grayscale(PIL)), want) and T.to_grayscale(PIL, 3).mode == "RGB"
-    assert np.abs(T.to_grayscale(PICTURE)[:, :, 0].astype(int) - want).max() <= 1 and T.to_grayscale(PICTURE, 3).shape == (6, 8, 3)
+    assert np.abs(T.to_grayscale(PICTURE)[:, :, 0].astype(int) - want).max() <= 1 and T.to_grayscale(
+        PICTURE, 3
+    ).shape == (6, 8, 3)
     np.testing.assert_allclose(T.to_grayscale(tensor()).numpy()[0] * 255, want, atol=1)
     assert T.Grayscale(3)(GREY).shape == (6, 8, 3)
     with pytest.raises(ValueError):
@@ -212,18 +237,27 @@ def test_an_image_and_its_mask_get_the_same_crop():
 
 
 def test_random_crop():
-    assert {T.RandomCrop(3)(p).shape[:2] for p in (PICTURE,) * 3} == {(3, 3)} and T.RandomCrop(4)(tensor()).shape == [3, 4, 4]
-    assert T.RandomCrop(10, pad_if_needed=True)(PIL).size == (10, 10) and T.RandomCrop(8, padding=2)(PICTURE).shape == (8, 8, 3)
+    assert {T.RandomCrop(3)(p).shape[:2] for p in (PICTURE,) * 3} == {(3, 3)} and T.RandomCrop(4)(tensor()).shape == [
+        3, 4, 4
+    ]
+    assert T.RandomCrop(10, pad_if_needed=True)(PIL).size == (10, 10) and T.RandomCrop(8, padding=2)(PICTURE).shape == (
+        8, 8, 3
+    )
     seen = {tuple(T.RandomCrop((6, 2))(PICTURE)[0, 0]) for _ in range(60)}
     assert seen == {tuple(PICTURE[0, i]) for i in range(7)}
     with pytest.raises(ValueError, match="smaller"):
         T.RandomCrop(10)(PICTURE)
 
 
-@pytest.mark.parametrize("make", [
-    lambda: T.RandomHorizontalFlip(), lambda: T.RandomCrop(3), lambda: T.RandomRotation(90), lambda: T.RandomResizedCrop(3),
-    lambda: T.ColorJitter(0.5, 0.5, 0.5, 0.2), lambda: T.RandomAffine(30, (0.1, 0.1), (0.5, 1.5), 10), lambda: T.RandomPerspective(),
-    lambda: T.RandomErasing(value="random"), lambda: T.RandomVerticalFlip()])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: T.RandomHorizontalFlip(), lambda: T.RandomCrop(3), lambda: T.RandomRotation(90),
+        lambda: T.RandomResizedCrop(3), lambda: T.ColorJitter(0.5, 0.5, 0.5, 0.2),
+        lambda: T.RandomAffine(30, (0.1, 0.1), (0.5, 1.5), 10), lambda: T.RandomPerspective(),
+        lambda: T.RandomErasing(value="random"), lambda: T.RandomVerticalFlip()
+    ],
+)
 @pytest.mark.parametrize("kind", [0, 1, 2])
 def test_random_transforms_follow_the_seed_and_vary(make, kind):
     picture = kinds()[kind][1]
@@ -242,18 +276,29 @@ def test_resized_crop_of_the_whole_picture():
     assert T.RandomResizedCrop(4, scale=(1.0, 1.0), ratio=(9.0, 9.0))(PIL).size == (4, 4)  # nothing fits: the middle
 
 
-@pytest.mark.parametrize("make", [
-    lambda: T.BrightnessTransform(-1.0), lambda: T.HueTransform(0.6), lambda: T.RandomErasing(prob=2.0), lambda: T.RandomRotation(-5),
-    lambda: T.RandomRotation((1, 2, 3)), lambda: T.RandomAffine(1, (2, 0)), lambda: T.RandomAffine(1, scale=(0, 1)), lambda: T.RandomHorizontalFlip(2.0),
-    lambda: T.RandomResizedCrop(3, scale=(1, 0.5)), lambda: T.RandomPerspective(distortion_scale=2), lambda: T.Pad((1, 2, 3)),
-    lambda: T.to_tensor(PICTURE, "NCHW"), lambda: T.RandomErasing(value="x"), lambda: T.ColorJitter(hue=(0.4, 0.1))])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: T.BrightnessTransform(-1.0), lambda: T.HueTransform(0.6), lambda: T.RandomErasing(prob=2.0),
+        lambda: T.RandomRotation(-5), lambda: T.RandomRotation((1, 2, 3)), lambda: T.RandomAffine(1, (2, 0)),
+        lambda: T.RandomAffine(1, scale=(0, 1)), lambda: T.RandomHorizontalFlip(2.0),
+        lambda: T.RandomResizedCrop(3, scale=(1, 0.5)), lambda: T.RandomPerspective(distortion_scale=2),
+        lambda: T.Pad((1, 2, 3)), lambda: T.to_tensor(PICTURE, "NCHW"), lambda: T.RandomErasing(value="x"),
+        lambda: T.ColorJitter(hue=(0.4, 0.1))
+    ],
+)
 def test_refused_values(make):
     with pytest.raises(ValueError):
         make()
 
 
-@pytest.mark.parametrize("function", [T.hflip, T.to_tensor, lambda x: T.resize(x, 3), lambda x: T.pad(x, 1), lambda x: T.rotate(x, 3),
-                                      lambda x: T.crop(x, 0, 0, 1, 1), F.to_grayscale, lambda x: T.adjust_hue(x, 0.1)])
+@pytest.mark.parametrize(
+    "function",
+    [
+        T.hflip, T.to_tensor, lambda x: T.resize(x, 3), lambda x: T.pad(x, 1), lambda x: T.rotate(x, 3),
+        lambda x: T.crop(x, 0, 0, 1, 1), F.to_grayscale, lambda x: T.adjust_hue(x, 0.1)
+    ],
+)
 @pytest.mark.parametrize("thing", ["x", 3, None, np.zeros(3), np.zeros((1, 2, 3, 4))])
 def test_what_is_no_picture(function, thing):
     with pytest.raises(TypeError, match="Pillow image"):

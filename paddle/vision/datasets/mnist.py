@@ -67,8 +67,10 @@ class MNIST(Dataset):
         self.images = read_idx(self.image_path, 3)
         self.labels = read_idx(self.label_path, 1).astype("int64")[:, None]
         if len(self.images) != len(self.labels):
-            raise errors.ValueError_(f"{name}: {len(self.images)} pictures in {self.image_path}, but {len(self.labels)} labels in "
-                                     f"{self.label_path}")
+            raise errors.ValueError_(
+                f"{name}: {len(self.images)} pictures in {self.image_path}, but {len(self.labels)} labels in "
+                f"{self.label_path}"
+            )
 
     def _cached(self, kind: str, download: bool) -> str:
         key = f"{self.mode.upper()}_{kind}"
@@ -122,7 +124,9 @@ def read_idx(path: str, ndim: int) -> np.ndarray:
         with open(path, "rb") as raw, (gzip.open(raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw) as f:
             header = f.read(4 + 4 * ndim)
             if len(header) < 4 + 4 * ndim or header[:4] != bytes([0, 0, 8, ndim]):
-                raise errors.ValueError_(f"{path} is no idx file of bytes with {ndim} dimensions (it starts with {header[:4]!r})")
+                raise errors.ValueError_(
+                    f"{path} is no idx file of bytes with {ndim} dimensions (it starts with {header[:4]!r})"
+                )
             shape = struct.unpack(f">{ndim}I", header[4:])
             size, data = math.prod(shape), bytearray()
             while len(data) <= size and (block := f.read(min(1 << 20, size + 1 - len(data)))):

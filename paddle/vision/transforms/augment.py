@@ -14,11 +14,15 @@ from . import color, warp
 from . import functional as F
 from .transforms import BaseTransform, angles, probability
 
-__all__ = ["BrightnessTransform", "SaturationTransform", "ContrastTransform", "HueTransform", "ColorJitter", "RandomErasing",
-           "RandomAffine", "RandomPerspective"]
+__all__ = [
+    "BrightnessTransform", "SaturationTransform", "ContrastTransform", "HueTransform", "ColorJitter", "RandomErasing",
+    "RandomAffine", "RandomPerspective"
+]
 
 
-def _range(value: Any, name: str, around: float = 1.0, low: float = 0.0, high: float = math.inf) -> tuple[float, float] | None:
+def _range(
+    value: Any, name: str, around: float = 1.0, low: float = 0.0, high: float = math.inf
+) -> tuple[float, float] | None:
     """A range of factors: (low, high), or v for (around - v, around + v); None when nothing would change."""
     if isinstance(value, numbers.Real):
         if value < 0:
@@ -108,7 +112,9 @@ class RandomErasing(BaseTransform):
         if len(ratio) != 2 or not 0 < ratio[0] <= ratio[1]:
             raise errors.ValueError_(f"RandomErasing: ratio must be a range of positive numbers, got {ratio!r}")
         if value != "random" and not F._is_fill(value):
-            raise errors.ValueError_(f"RandomErasing: value must be a number, one for each channel, or 'random'; got {value!r}")
+            raise errors.ValueError_(
+                f"RandomErasing: value must be a number, one for each channel, or 'random'; got {value!r}"
+            )
         self.prob, self.scale, self.ratio = probability(prob, "RandomErasing"), scale, ratio
         self.value, self.inplace = value, inplace
 
@@ -130,10 +136,8 @@ class RandomErasing(BaseTransform):
         top, left, height, width = self.params
         first = F.kind_of(img, "RandomErasing") == "tensor"
         if self.value == "random":
-            channels = len(img.getbands()) if hasattr(img, "getbands") else 1 if img.ndim == 2 else img.shape[-3 if first else 2]
-            value: Any = np.random.normal(size=(channels, height, width) if first else (height, width, channels)).astype("float32")
-            if not first and (getattr(img, "ndim", 3) == 2 or channels == 1 and hasattr(img, "getbands")):
-                value = value[:, :, 0]
+            shape = (*img.shape[:-2], height, width) if first else (height, width, *np.shape(img)[2:])
+            value: Any = np.random.normal(size=shape).astype("float32")
         else:
             value = self.value if isinstance(self.value, numbers.Number) else np.asarray(self.value)
             if first and not isinstance(value, numbers.Number):
@@ -152,9 +156,11 @@ class RandomAffine(BaseTransform):
         interpolation, fill, center: see `affine`.
     """
 
-    def __init__(self, degrees: Any, translate: Sequence[float] | None = None, scale: Sequence[float] | None = None,
-                 shear: Any = None, interpolation: str = "nearest", fill: Any = 0, center: Sequence[float] | None = None,
-                 keys: Sequence[str | None] | None = None):
+    def __init__(
+        self, degrees: Any, translate: Sequence[float] | None = None, scale: Sequence[float] | None = None,
+        shear: Any = None, interpolation: str = "nearest", fill: Any = 0, center: Sequence[float] | None = None,
+        keys: Sequence[str | None] | None = None
+    ):
         super().__init__(keys)
         self.degrees = angles(degrees, "RandomAffine")
         if translate is not None and (len(translate) != 2 or not all(0 <= t <= 1 for t in translate)):
@@ -199,7 +205,9 @@ class RandomPerspective(BaseTransform):
         super().__init__(keys)
         self.prob = probability(prob, "RandomPerspective")
         if not 0 <= distortion_scale <= 1:
-            raise errors.ValueError_(f"RandomPerspective: distortion_scale must be between 0 and 1, got {distortion_scale!r}")
+            raise errors.ValueError_(
+                f"RandomPerspective: distortion_scale must be between 0 and 1, got {distortion_scale!r}"
+            )
         self.distortion_scale, self.interpolation, self.fill = distortion_scale, interpolation, fill
 
     def get_params(self, width: int, height: int, distortion_scale: float) -> tuple[list, list]:
@@ -207,7 +215,10 @@ class RandomPerspective(BaseTransform):
         x, y = int(distortion_scale * (width // 2)) + 1, int(distortion_scale * (height // 2)) + 1
         left, right = (0, x - 1), (width - x, width - 1)
         top, bottom = (0, y - 1), (height - y, height - 1)
-        ends = [[random.randint(*h), random.randint(*v)] for h, v in ((left, top), (right, top), (right, bottom), (left, bottom))]
+        ends = [
+            [random.randint(*h), random.randint(*v)]
+            for h, v in ((left, top), (right, top), (right, bottom), (left, bottom))
+        ]
         return [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], ends
 
     def _get_params(self, inputs: tuple) -> tuple[list, list] | None:

@@ -72,7 +72,7 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
-    """The picture with more or less contrast: 0 gives its mean grey, 1 the picture. ValueError for a negative factor."""
+    """The picture with more or less contrast: 0 its mean grey, 1 the picture. ValueError for a negative factor."""
     return _enhance(img, _factor(contrast_factor, "adjust_contrast"), "Contrast")
 
 
@@ -127,7 +127,10 @@ def _hue(xp: Any, rgb: Any, turn: Any, axis: int) -> Any:
     sector = xp.where(high == r, (g - b) / safe, xp.where(high == g, 2.0 + (b - r) / safe, 4.0 + (r - g) / safe))
     hue = xp.where(grey, 0.0, sector / 6.0) + turn
     # each channel is `high` less its distance on the circle of colours, in parts of the spread
-    out = [high - spread * xp.clip(xp.minimum(k, 4.0 - k), 0.0, 1.0) for k in ((n + hue * 6.0) % 6.0 for n in (5.0, 3.0, 1.0))]
+    out = [
+        high - spread * xp.clip(xp.minimum(k, 4.0 - k), 0.0, 1.0)
+        for k in ((n + hue * 6.0) % 6.0 for n in (5.0, 3.0, 1.0))
+    ]
     return xp.stack(out, axis=axis).astype(rgb.dtype)
 
 

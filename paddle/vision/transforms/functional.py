@@ -1,7 +1,7 @@
 """Transforms of one picture, as functions.
 
-A picture is a Pillow image, a NumPy array [H, W] or [H, W, C], or a Tensor [..., C, H, W]; the result is of the same kind
-unless the function says otherwise. Pillow images go through Pillow, arrays and tensors through their own arithmetic.
+A picture is a Pillow image, a NumPy array [H, W] or [H, W, C], or a Tensor [..., C, H, W]; the result is of the same
+kind unless the function says otherwise. Pillow images go through Pillow, arrays and tensors have their own arithmetic.
 """
 from __future__ import annotations
 
@@ -37,8 +37,10 @@ def kind_of(img: Any, name: str) -> str:
         pillow = sys.modules.get("PIL.Image")  # whoever has an image has imported it
         if pillow is not None and isinstance(img, pillow.Image):
             return "pil"
-    raise errors.TypeError_(f"{name}: img must be a Pillow image, an array [H, W] or [H, W, C], or a Tensor [..., H, W]; got "
-                            f"{errors.describe(img)}")
+    raise errors.TypeError_(
+        f"{name}: img must be a Pillow image, an array [H, W] or [H, W, C], or a Tensor [..., H, W]; got "
+        f"{errors.describe(img)}"
+    )
 
 
 def size_of(img: Any, name: str = "size") -> tuple[int, int]:
@@ -123,8 +125,10 @@ def normalize(img: Any, mean: Any, std: Any, data_format: str = "CHW", to_rgb: b
         if len(values) not in (1, channels) and channels != 1:
             hint = ("; the picture is [H, W, C]: use data_format='HWC', or ToTensor or Transpose before"
                     if data_format == "CHW" and img.shape[-1] == len(values) else "")
-            raise errors.ValueError_(f"normalize: {name} has {len(values)} numbers, the picture {channels} channels in the shape "
-                                     f"{list(img.shape)} ({data_format}){hint}")
+            raise errors.ValueError_(
+                f"normalize: {name} has {len(values)} numbers, the picture {channels} channels in the shape "
+                f"{list(img.shape)} ({data_format}){hint}"
+            )
     if to_rgb:
         img = _flip(img, axis)
     shape = [1] * 3
@@ -200,8 +204,10 @@ def four_sides(padding: Any, name: str = "pad") -> tuple[int, int, int, int]:
     """A padding argument as (left, top, right, bottom)."""
     sides = (padding,) if isinstance(padding, numbers.Number) else padding
     if not isinstance(sides, (list, tuple)) or len(sides) not in (1, 2, 4):
-        raise errors.ValueError_(f"{name}: padding must be an int, (left and right, top and bottom) or (left, top, right, bottom); "
-                                 f"got {padding!r}")
+        raise errors.ValueError_(
+            f"{name}: padding must be an int, (left and right, top and bottom) or (left, top, right, bottom); "
+            f"got {padding!r}"
+        )
     if not all(isinstance(s, (int, np.integer)) and s >= 0 for s in sides):
         raise errors.ValueError_(f"{name}: padding must be integers of at least 0, got {padding!r}")
     left, top, right, bottom = tuple(sides) * (4 // len(sides))
@@ -213,8 +219,8 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
 
     Args:
         padding: an int, (left and right, top and bottom), or (left, top, right, bottom).
-        fill: the value of the frame, or one for each channel, in the mode "constant". (A number fills all channels of arrays
-            and tensors; of a colour Pillow image only the first, where Pillow takes it as an integer colour.)
+        fill: the value of the frame, or one for each channel, in the mode "constant". (A number fills all channels of
+            arrays and tensors; of a colour Pillow image only the first, as Pillow takes it for an integer colour.)
         padding_mode: "constant", "edge", "reflect" or "symmetric".
 
     Raises:
@@ -235,7 +241,9 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     widths = [(top, bottom), (left, right)] + [(0, 0)] * (array.ndim - 2)
     if padding_mode != "constant":
         if padding_mode == "reflect" and min(array.shape[:2]) == 1 or min(array.shape) == 0:
-            raise errors.ValueError_(f"pad: a picture of shape {list(array.shape)} cannot be padded in the mode {padding_mode!r}")
+            raise errors.ValueError_(
+                f"pad: a picture of shape {list(array.shape)} cannot be padded in the mode {padding_mode!r}"
+            )
         out = np.pad(array, widths, mode=padding_mode)
         return _like(out, img) if kind == "pil" else out
     value = np.asarray(fill, array.dtype) if _is_fill(fill) else None
@@ -258,7 +266,11 @@ def _pad_tensor(img: Tensor, widths: tuple, fill: Any, mode: str) -> Tensor:
 
 
 def _is_fill(fill: Any) -> bool:
-    return isinstance(fill, numbers.Number) or isinstance(fill, (list, tuple)) and all(isinstance(f, numbers.Number) for f in fill)
+    return (
+        isinstance(fill, numbers.Number)
+        or isinstance(fill, (list, tuple))
+        and all(isinstance(f, numbers.Number) for f in fill)
+    )
 
 
 def _fill_of(img: Any, fill: Any, name: str) -> Any:
@@ -299,9 +311,9 @@ def resize(img: Any, size: Any, interpolation: str = "bilinear") -> Any:
 
     Args:
         size: (height, width), or an int for the shorter side; the other one keeps the ratio.
-        interpolation: for Pillow images "nearest", "bilinear", "bicubic", "box", "lanczos", "hamming" (where the picture
-            shrinks they average, as Pillow does); for arrays "nearest", "bilinear", "bicubic", "area", "lanczos", by points
-            as OpenCV does; for tensors the modes of `interpolate`.
+        interpolation: for Pillow images "nearest", "bilinear", "bicubic", "box", "lanczos", "hamming" (where the
+            picture shrinks they average, as Pillow does); for arrays "nearest", "bilinear", "bicubic", "area",
+            "lanczos", by points as OpenCV does; for tensors the modes of `interpolate`.
 
     Raises:
         TypeError, ValueError: a size that is none, or below 1; another interpolation.
@@ -312,7 +324,9 @@ def resize(img: Any, size: Any, interpolation: str = "bilinear") -> Any:
         if size < 1:
             raise errors.ValueError_(f"resize: size must be at least 1, got {size}")
         short = min(rows, columns)
-        height, width = (int(size), int(size * columns / short)) if rows <= columns else (int(size * rows / short), int(size))
+        height, width = (
+            (int(size), int(size * columns / short)) if rows <= columns else (int(size * rows / short), int(size))
+        )
     else:
         height, width = pair(size, "resize")
     if kind == "pil":
@@ -325,7 +339,9 @@ def resize(img: Any, size: Any, interpolation: str = "bilinear") -> Any:
         out = F.interpolate(batch, size=[height, width], mode=interpolation, **smooth)
         return out if img.ndim == 4 else out.squeeze(0)
     if interpolation not in _ARRAY_METHODS:
-        raise errors.ValueError_(f"resize: interpolation must be one of {', '.join(_ARRAY_METHODS)}, got {interpolation!r}")
+        raise errors.ValueError_(
+            f"resize: interpolation must be one of {', '.join(_ARRAY_METHODS)}, got {interpolation!r}"
+        )
     return _resize_array(img, height, width, interpolation)
 
 
@@ -385,12 +401,17 @@ def through_pillow(array: np.ndarray, function: Any) -> np.ndarray:
     if array.dtype == np.uint8 and (array.ndim == 2 or array.shape[2] in (3, 4)):
         return np.array(function(image.fromarray(array)))
     planes = array[:, :, None] if array.ndim == 2 else array
-    done = [np.array(function(image.fromarray(np.ascontiguousarray(planes[:, :, c], "float32")))) for c in range(planes.shape[2])]
+    done = [
+        np.array(function(image.fromarray(np.ascontiguousarray(planes[:, :, c], "float32"))))
+        for c in range(planes.shape[2])
+    ]
     out = _cast(np.stack(done, 2), array.dtype)
     return out[:, :, 0] if array.ndim == 2 else out
 
 
-def rotate(img: Any, angle: float, interpolation: str = "nearest", expand: bool = False, center: Any = None, fill: Any = 0) -> Any:
+def rotate(
+    img: Any, angle: float, interpolation: str = "nearest", expand: bool = False, center: Any = None, fill: Any = 0
+) -> Any:
     """The picture turned counter-clockwise.
 
     Args:

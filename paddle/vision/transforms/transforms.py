@@ -15,8 +15,10 @@ import numpy as np
 from ...engine import errors
 from . import functional as F
 
-__all__ = ["BaseTransform", "Compose", "Resize", "CenterCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomCrop",
-           "Transpose", "Normalize", "ToTensor", "Pad", "RandomRotation", "RandomResizedCrop", "Grayscale"]
+__all__ = [
+    "BaseTransform", "Compose", "Resize", "CenterCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomCrop",
+    "Transpose", "Normalize", "ToTensor", "Pad", "RandomRotation", "RandomResizedCrop", "Grayscale"
+]
 
 
 class Compose:
@@ -49,12 +51,12 @@ _FIELDS = ("image", "coords", "boxes", "mask")
 class BaseTransform:
     """A transform of one picture, or of a tuple of things that belong together.
 
-    Subclasses define `_apply_image` and, for other fields, `_apply_coords`, `_apply_boxes`, `_apply_mask`. What is drawn at
-    random is drawn once a sample, in `_get_params(inputs)`, and found in `self.params`.
+    Subclasses define `_apply_image` and, for other fields, `_apply_coords`, `_apply_boxes`, `_apply_mask`. What is
+    drawn at random is drawn once a sample, in `_get_params(inputs)`, and found in `self.params`.
 
     Args:
-        keys: what the elements of the tuple are: "image", "coords", "boxes", "mask", or None to leave one as it is. Default
-            ("image",); elements beyond the keys pass unchanged.
+        keys: what the elements of the tuple are: "image", "coords", "boxes", "mask", or None to leave one as it is.
+            Default ("image",); elements beyond the keys pass unchanged.
     """
 
     def __init__(self, keys: Sequence[str | None] | None = None):
@@ -120,7 +122,7 @@ class Resize(BaseTransform):
 
 
 class Normalize(BaseTransform):
-    """(picture - mean) / std for each channel; see `normalize`. One number serves all channels, however many there are."""
+    """(picture - mean) / std for each channel; see `normalize`. One number serves all channels."""
 
     def __init__(self, mean: Any = 0.0, std: Any = 1.0, data_format: str = "CHW", to_rgb: bool = False,
                  keys: Sequence[str | None] | None = None):
@@ -132,7 +134,7 @@ class Normalize(BaseTransform):
 
 
 class Transpose(BaseTransform):
-    """The picture as an array with its axes in another order, by default [H, W, C] to [C, H, W]; [H, W] counts as one channel."""
+    """The axes of the picture (as an array) in another order, default [H, W, C] to [C, H, W]; [H, W] has one channel."""
 
     def __init__(self, order: Sequence[int] = (2, 0, 1), keys: Sequence[str | None] | None = None):
         super().__init__(keys)
@@ -164,7 +166,9 @@ class CenterCrop(BaseTransform):
 class Pad(BaseTransform):
     """A frame around the picture; see `pad`."""
 
-    def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant", keys: Sequence[str | None] | None = None):
+    def __init__(
+        self, padding: Any, fill: Any = 0, padding_mode: str = "constant", keys: Sequence[str | None] | None = None
+    ):
         super().__init__(keys)
         F.four_sides(padding, "Pad")
         self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
@@ -231,8 +235,10 @@ class RandomCrop(BaseTransform):
         ValueError: the picture is smaller than `size`.
     """
 
-    def __init__(self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0, padding_mode: str = "constant",
-                 keys: Sequence[str | None] | None = None):
+    def __init__(
+        self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0,
+        padding_mode: str = "constant", keys: Sequence[str | None] | None = None
+    ):
         super().__init__(keys)
         self.size = F.pair(size, "RandomCrop")
         self.padding, self.pad_if_needed, self.fill, self.padding_mode = padding, pad_if_needed, fill, padding_mode
@@ -277,7 +283,9 @@ class RandomResizedCrop(BaseTransform):
         self.size = F.pair(size, "RandomResizedCrop")
         for name, bounds in (("scale", scale), ("ratio", ratio)):
             if len(bounds) != 2 or not 0 < bounds[0] <= bounds[1]:
-                raise errors.ValueError_(f"RandomResizedCrop: {name} must be a range of positive numbers, got {bounds!r}")
+                raise errors.ValueError_(
+                    f"RandomResizedCrop: {name} must be a range of positive numbers, got {bounds!r}"
+                )
         self.scale, self.ratio, self.interpolation = scale, ratio, interpolation
 
     def _get_params(self, inputs: tuple) -> tuple[int, int, int, int]:
@@ -304,8 +312,10 @@ class RandomRotation(BaseTransform):
         interpolation, expand, center, fill: see `rotate`.
     """
 
-    def __init__(self, degrees: Any, interpolation: str = "nearest", expand: bool = False, center: Any = None, fill: Any = 0,
-                 keys: Sequence[str | None] | None = None):
+    def __init__(
+        self, degrees: Any, interpolation: str = "nearest", expand: bool = False, center: Any = None, fill: Any = 0,
+        keys: Sequence[str | None] | None = None
+    ):
         super().__init__(keys)
         self.degrees = angles(degrees, "RandomRotation")
         self.interpolation, self.expand, self.center, self.fill = interpolation, expand, center, fill

@@ -26,7 +26,10 @@ def affine_matrix(center: Sequence[float], angle: float, translate: Sequence[flo
     d = -math.sin(turn - sy) * math.tan(sx) / math.cos(sy) + math.cos(turn)
     rows = [d / scale, -b / scale, -c / scale, a / scale]
     x, y = center[0] + translate[0], center[1] + translate[1]
-    return [rows[0], rows[1], center[0] - rows[0] * x - rows[1] * y, rows[2], rows[3], center[1] - rows[2] * x - rows[3] * y]
+    return [
+        rows[0], rows[1], center[0] - rows[0] * x - rows[1] * y, rows[2], rows[3],
+        center[1] - rows[2] * x - rows[3] * y
+    ]
 
 
 def affine(img: Any, angle: float, translate: Sequence[float], scale: float, shear: Any, interpolation: str = "nearest",
@@ -48,8 +51,10 @@ def affine(img: Any, angle: float, translate: Sequence[float], scale: float, she
     F.kind_of(img, "affine")
     shear = [float(shear), 0.0] if isinstance(shear, numbers.Real) else list(shear)
     if not isinstance(angle, numbers.Real) or len(translate) != 2 or len(shear) not in (1, 2):
-        raise errors.ValueError_(f"affine: angle must be a number, translate two and shear one or two numbers; got {angle!r}, "
-                                 f"{translate!r}, {shear!r}")
+        raise errors.ValueError_(
+            f"affine: angle must be a number, translate two and shear one or two numbers; got {angle!r}, "
+            f"{translate!r}, {shear!r}"
+        )
     if not scale > 0:
         raise errors.ValueError_(f"affine: scale must be positive, got {scale!r}")
     shear = shear + [0.0] * (2 - len(shear))
@@ -58,7 +63,9 @@ def affine(img: Any, angle: float, translate: Sequence[float], scale: float, she
     return _transform(img, "AFFINE", matrix, interpolation, fill, "affine")
 
 
-def perspective(img: Any, startpoints: Sequence, endpoints: Sequence, interpolation: str = "nearest", fill: Any = 0) -> Any:
+def perspective(
+    img: Any, startpoints: Sequence, endpoints: Sequence, interpolation: str = "nearest", fill: Any = 0
+) -> Any:
     """The picture in another perspective: the four start points move to the four end points.
 
     Args:
@@ -70,15 +77,18 @@ def perspective(img: Any, startpoints: Sequence, endpoints: Sequence, interpolat
         ValueError: not four points, or points that lie on one line.
     """
     F.kind_of(img, "perspective")
-    return _transform(img, "PERSPECTIVE", perspective_coefficients(startpoints, endpoints), interpolation, fill, "perspective")
+    return _transform(
+        img, "PERSPECTIVE", perspective_coefficients(startpoints, endpoints), interpolation, fill, "perspective"
+    )
 
 
 def perspective_coefficients(startpoints: Sequence, endpoints: Sequence) -> list[float]:
     """The eight numbers of the map from the end points back to the start points."""
     start, end = np.asarray(startpoints, "float64"), np.asarray(endpoints, "float64")
     if start.shape != (4, 2) or end.shape != (4, 2):
-        raise errors.ValueError_(f"perspective: startpoints and endpoints must be four (x, y) each, got {startpoints!r} and "
-                                 f"{endpoints!r}")
+        raise errors.ValueError_(
+            f"perspective: startpoints and endpoints must be four (x, y) each, got {startpoints!r} and {endpoints!r}"
+        )
     equations = []
     for (x, y), (u, v) in zip(end, start):
         equations += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
