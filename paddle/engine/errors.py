@@ -74,5 +74,7 @@ def trim(error: BaseException) -> None:
         error.__traceback__ = None
     else:
         last.tb_next = None
+    if hasattr(error, "__notes__"):
+        error.__notes__ = [note for note in error.__notes__ if "JAX has removed its internal frames" not in note]
     error.__cause__ = None
     error.__suppress_context__ = True

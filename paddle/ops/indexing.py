@@ -92,10 +92,10 @@ def _plan(shape: tuple[int, ...], items: list) -> tuple[np.ndarray, Frozen]:
             steps.append(1)
             drop.append(axis)
         elif isinstance(item, slice):
-            try:
-                start, stop, step = slice(_bound(item.start), _bound(item.stop), _bound(item.step)).indices(n)
-            except ValueError:
-                raise errors.ValueError_("index: the step of a slice cannot be zero") from None
+            bounds = slice(_bound(item.start), _bound(item.stop), _bound(item.step))
+            if bounds.step == 0:
+                raise errors.ValueError_("index: the step of a slice cannot be zero")
+            start, stop, step = bounds.indices(n)
             length = len(range(start, stop, step))
             starts.append(start if step > 0 else start + (length - 1) * step if length else 0)
             lengths.append(length)
