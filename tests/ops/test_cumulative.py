@@ -1,0 +1,102 @@
+"""Running reductions, differences, integrals."""
+import numpy as np
+import pytest
+
+import paddle
+from _check import check_grad, compare
+
+nan, inf = float("nan"), float("inf")
+X = np.random.RandomState(0).randn(3, 4)
+t = paddle.to_tensor
+RUNNING = ["cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"]
+
+
+def first(out):
+    return out[0] if isinstance(out, tuple) else out
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_shapes_and_axes(name):
+    f = getattr(paddle, name)
+    assert first(f(t(2.0))).shape == [1] and first(f(t(2.0), 0)).shape == [] and first(f(paddle.zeros([0, 3]), 0)).shape == [0, 3]
+    assert first(f(paddle.ones([2, 3]))).shape == [6] and first(f(paddle.ones([2, 3]), -2)).shape == [2, 3]
+    for axis in (5, -3):
+        with pytest.raises(ValueError if name == "cumprod" else IndexError, match=name):
+            f(paddle.ones([2, 3]), axis)
+    with pytest.raises(ValueError):
+        f(t(2.0), 1)
+    with pytest.raises(TypeError):
+        f(paddle.ones([2, 3]), [0])
+
+
+def test_types():
+    for dtype in ("bool", "uint8", "int32"):
+        assert paddle.cumsum(t([1, 0]).astype(dtype)).dtype is paddle.int64
+    assert paddle.cumprod(t([1, 2], dtype="int32")).dtype is paddle.int32
+    assert paddle.cumsum(t([1.5, 2.5]), 0, dtype="int32").tolist() == [1, 3]
+    assert paddle.cumprod(t([1, 2]), 0, dtype="float64").dtype is paddle.float64
+    assert paddle.logcumsumexp(t([1, 2])).dtype is paddle.float32
+
+
+def test_as_numpy():
+    x = t(X)
+    compare(paddle.cumsum(x, 1), np.cumsum(X, 1))
+    compare(paddle.cumprod(x, 0), np.cumprod(X, 0))
+    compare(paddle.logcumsumexp(x, 1), np.log(np.cumsum(np.exp(X), 1)))
+    compare(paddle.cummax(x, 1)[0], np.maximum.accumulate(X, 1))
+    y = paddle.ones([2, 3])
+    assert y.cumsum_(1) is y
+    compare(y, [[1, 2, 3], [1, 2, 3]])
+
+
+def test_running_extrema_take_the_last_of_equals_and_nan():
+    value, index = paddle.cummax(t([[1.0, 3.0, 2.0, 3.0], [4.0, 4.0, 1.0, 4.0]]), 1)
+    compare(value, [[1, 3, 3, 3], [4, 4, 4, 4]])
+    assert index.tolist() == [[0, 1, 1, 3], [0, 1, 1, 3]]
+    assert paddle.cummax(t([1.0, nan, 3.0, nan, 0.0]))[1].tolist() == [0, 1, 1, 3, 3]
+    assert paddle.cummin(t([3, 1]), dtype="int32")[1].dtype is paddle.int32
+    with pytest.raises(ValueError):
+        paddle.cummax(t([1.0]), dtype="float32")
+
+
+def test_logcumsumexp_of_minus_infinity():
+    x = t([-inf, -inf, 0.0, -inf], stop_gradient=False)
+    y = paddle.logcumsumexp(x)
+    compare(y, [-inf, -inf, 0, 0])
+    y[2:].sum().backward()
+    compare(x.grad, [0, 0, 2, 0])
+
+
+def test_diff():
+    assert paddle.diff(t([1, 4, 9, 16]), n=2).tolist() == [2, 2]
+    assert paddle.diff(t([[1, 4]]), axis=0, prepend=t([[0, 0]]), append=t([[9, 9]])).tolist() == [[1, 4], [8, 5]]
+    assert paddle.diff(t([True, False, False])).tolist() == [True, False]
+    assert paddle.diff(t([1, 4]), n=5).shape == [0] == paddle.diff(paddle.zeros([0])).shape
+    for call in (lambda: paddle.diff(t([1, 4]), n=0), lambda: paddle.diff(paddle.ones([2, 3]), prepend=paddle.ones([3]))):
+        with pytest.raises(ValueError, match="diff"):
+            call()
+    for call in (lambda: paddle.diff(t(1.0)), lambda: paddle.diff(t([1.0]), axis=3)):
+        with pytest.raises(IndexError, match="diff"):
+            call()
+
+
+def test_integrals():
+    y = t([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    compare(paddle.trapezoid(y, dx=2.0), [8.0, 20.0])
+    compare(paddle.trapezoid(y, t([0.0, 1.0, 3.0])), [6.5, 15.5])
+    compare(paddle.trapezoid(y, t([0.0, 3.0]), axis=0), [7.5, 10.5, 13.5])
+    compare(paddle.cumulative_trapezoid(y, t([0.0, 1.0, 3.0])), [[1.5, 6.5], [4.5, 15.5]])
+    with pytest.raises(ValueError):
+        paddle.trapezoid(y, t([0.0, 1.0]))
+    with pytest.raises(ValueError):
+        paddle.trapezoid(y, t([0.0, 1.0, 3.0]), 2.0)
+    with pytest.raises(IndexError):
+        paddle.trapezoid(y, axis=9)
+
+
+@pytest.mark.parametrize("f, arrays", [
+    (lambda a: paddle.cumsum(a * a, 0), [X]), (lambda a: paddle.cumprod(a, 1), [X]), (lambda a: paddle.cumprod(a, 0), [[2.0, 0, 3, 0, 4]]),
+    (lambda a: paddle.logcumsumexp(a, 1), [X]), (lambda a: paddle.cummax(a * a, 1)[0], [X]), (lambda a: paddle.diff(a * a, 2), [X]),
+    (lambda a, b: paddle.trapezoid(a * a, b), [X, X + 1]), (lambda a, b: paddle.cumulative_trapezoid(a * a, b, axis=0), [X, X[0, :3]])])
+def test_gradients(f, arrays):
+    check_grad(f, *arrays, order=2, rtol=2e-5, atol=2e-5)
