@@ -6,6 +6,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.op import api
+from ..engine.place import put
 from ..engine.tensor import Tensor, _make
 from .manipulation import common_shape, tensor_of
 
@@ -18,7 +19,7 @@ def numel(x):
         >>> int(paddle.numel(paddle.ones([2, 3])))
         6
     """
-    return _make(jnp.asarray(np.int64(tensor_of("numel", x)._value.size)))
+    return _make(put(np.int64(tensor_of("numel", x)._value.size)))
 
 
 @api(method="rank")
@@ -29,7 +30,7 @@ def rank(input):
         >>> int(paddle.rank(paddle.ones([2, 3])))
         2
     """
-    return _make(jnp.asarray(np.int32(tensor_of("rank", input, "input").ndim)))
+    return _make(put(np.int32(tensor_of("rank", input, "input").ndim)))
 
 
 @api(method=False)
@@ -40,7 +41,7 @@ def shape(input):
         >>> paddle.shape(paddle.ones([2, 3])).tolist()
         [2, 3]
     """
-    return _make(jnp.asarray(np.array(tensor_of("shape", input, "input")._value.shape, np.int64)))
+    return _make(put(np.array(tensor_of("shape", input, "input")._value.shape, np.int64)))
 
 
 @api(aliases={"obj": "x"})
@@ -95,7 +96,7 @@ def is_empty(x):
         >>> bool(paddle.is_empty(paddle.ones([0, 2])))
         True
     """
-    return _make(jnp.asarray(tensor_of("is_empty", x)._value.size == 0))
+    return _make(put(tensor_of("is_empty", x)._value.size == 0))
 
 
 @api(method="is_same_shape", export=False)

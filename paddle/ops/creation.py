@@ -15,6 +15,7 @@ from ..engine.tape import TRACE_SIZE, Source
 from ..engine.dtype import to_dtype
 from ..engine.executable import Frozen
 from ..engine.op import api, op
+from ..engine.place import put
 from ..engine.tensor import Tensor, _make, _row_major
 from .manipulation import as_strided, reshape, star, tensor_of, tensors_of
 
@@ -41,17 +42,24 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
         value = data._value
         if dtype is not None and data.dtype is not to_dtype(dtype):
             value = data.detach().astype(dtype)._value
+    elif isinstance(data, (list, tuple)) and data and builtins.all(isinstance(d, Tensor) for d in data):
+        from .joining import stack
+        kind = dtypes.from_numpy(jnp.result_type(*(d._value for d in data))) if dtype is None else dtype
+        value = stack([d.detach().astype(kind) for d in data])._value
     else:
         array = _to_array(data)
         if dtype is not None:
-            array = array.astype(to_dtype(dtype).numpy)
+            kind = to_dtype(dtype)
+            array = (array.real if array.dtype.kind == "c" and not kind.is_complex else array).astype(kind.numpy)
+        elif isinstance(data, (list, tuple)) and array.dtype == np.int32:
+            array = array.astype(np.int64)
         elif not isinstance(data, (np.ndarray, np.generic, jax.Array)) and array.dtype.kind in "fc":
             array = array.astype(dtypes.default_dtype().numpy if array.dtype.kind == "f" else dtypes.default_complex().numpy)
         if array.dtype not in dtypes._by_numpy:
             raise errors.ValueError_(f"to_tensor: data of type {array.dtype} is no array of numbers: {errors.describe(data)}")
-        value = jnp.asarray(array)
+        value = put(array)
     if place is not None and (device := places.parse_place(place, "place").device()) not in value.devices():
-        value = places.put(value, device)  # (on the same device this would be a second array over the same buffer)
+        value = put(value, device)  # (on the same device this would be a second array over the same buffer)
     out = _make(value)
     if not stop_gradient:
         out.stop_gradient = False
@@ -74,6 +82,8 @@ def _to_array(data: Any) -> np.ndarray:
         raise errors.ValueError_(f"to_tensor: the nested lists have no common shape ({e})") from None
     except OverflowError:
         raise errors.ValueError_("to_tensor: an integer is too large for int64") from None
+    if array.dtype.kind == "O" and builtins.any(isinstance(a, int) for a in array.flat):
+        raise errors.ValueError_("to_tensor: an integer is too large for int64")
     if array.dtype.kind in "OUS" or not array.dtype.isnative:
         try:
             array = array.astype(array.dtype.newbyteorder("=")) if array.dtype.kind not in "OUS" else np.array(data, dtype=np.float64)
@@ -350,7 +360,7 @@ def assign(x, output=None):
     """
     if not isinstance(x, Tensor):
         array = _to_array(x)
-        x = to_tensor(array.reshape(1) if array.ndim == 0 else array)
+        x = to_tensor(array if isinstance(x, np.ndarray) or array.ndim else array.reshape(1))
     out = _assign(x)
     return out if output is None else output._rebind(out if out.dtype is output.dtype else out.astype(output.dtype))
 
@@ -389,7 +399,7 @@ def range(start=0, end=None, step=1, dtype=None, *, device=None, requires_grad=F
 
 
 def _constant(values: np.ndarray, dtype: dtypes.DType) -> Tensor:
-    return _make(jnp.asarray(values.astype(dtype.numpy)))
+    return _make(put(values.astype(dtype.numpy)))
 
 
 def _points(name: str, start: Any, stop: Any, num: Any) -> np.ndarray:

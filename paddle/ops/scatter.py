@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.op import _write_out, api, op
+from ..engine.place import put
 from ..engine.tensor import Tensor, _make
 from .axes import axis_of
 from .creation import clone, full, zeros
@@ -612,7 +613,7 @@ def index_put(x, indices, value, accumulate=False):
             shape = x._value.shape[len(found):len(found) + each.ndim]
             if tuple(each.shape) != shape:
                 raise errors.IndexError_(f"index_put: a mask of shape {list(each.shape)} does not fit axes of shape {list(shape)}")
-            found.extend(_make(jnp.asarray(i)) for i in concrete("index_put", each).nonzero())
+            found.extend(_make(put(i)) for i in concrete("index_put", each).nonzero())
             continue
         if len(found) >= x.ndim:
             raise errors.IndexError_(f"index_put: more indices than the {x.ndim} axes of x")

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.op import api, op
+from ..engine.place import put
 from ..engine.promotion import promote
 from ..engine.tensor import Tensor, _make
 from .axes import axis_of
@@ -36,7 +37,7 @@ def masked_select(x, mask):
     _check_mask("masked_select", mask)
     shape = common_shape("masked_select", tensor_of("masked_select", x)._value.shape, mask._value.shape)
     places = np.flatnonzero(np.broadcast_to(concrete("masked_select", mask), shape))
-    return _gather(flatten(fit(x, list(shape))), _make(jnp.asarray(places)), 0)
+    return _gather(flatten(fit(x, list(shape))), _make(put(places)), 0)
 
 
 def _check_mask(name: str, mask: Any) -> None:
@@ -156,8 +157,8 @@ def nonzero(x, as_tuple=False):
         raise errors.ValueError_("nonzero: x must have at least one dimension")
     found = np.nonzero(concrete("nonzero", x))
     if as_tuple:
-        return tuple(_make(jnp.asarray(f)) for f in found)
-    return _make(jnp.asarray(np.stack(found, 1)))
+        return tuple(_make(put(f)) for f in found)
+    return _make(put(np.stack(found, 1)))
 
 
 # ---- replacing parts ----
