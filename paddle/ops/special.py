@@ -188,7 +188,12 @@ def _check_incomplete(name: str, x, y) -> None:
             raise errors.ValueError_(f"{name}: the elements of {parameter} must not be negative or NaN")
 
 
-# ---- Bessel functions ----
+# ---- Bessel functions; the derivatives that JAX has for i0 and i1 are wrong at 0 ----
+
+_i0, _i1 = jax.custom_jvp(jax.scipy.special.i0), jax.custom_jvp(jax.scipy.special.i1)
+_i0.defjvps(lambda g, y, x: g * _i1(x))
+_i1.defjvps(lambda g, y, x: g * (_i0(x) - jnp.where(x == 0, 0.5, _i1(x) / jnp.where(x == 0, 1, x))))
+
 
 @op(inplace=True)
 def i0(x):
@@ -198,7 +203,7 @@ def i0(x):
         >>> round(float(paddle.i0(paddle.ones([]))), 4)
         1.2661
     """
-    return jax.scipy.special.i0(as_float(x))
+    return _i0(as_float(x))
 
 
 @op
@@ -220,7 +225,7 @@ def i1(x):
         >>> round(float(paddle.i1(paddle.ones([]))), 4)
         0.5652
     """
-    return jax.scipy.special.i1(as_float(x))
+    return _i1(as_float(x))
 
 
 @op
