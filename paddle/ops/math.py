@@ -571,7 +571,7 @@ def _integers(name: str, x, y):
     return x, y
 
 
-for _name, _function in (("__rsub__", _subtract), ("__rtruediv__", _divide), ("__rdiv__", _divide), ("__rpow__", _pow),
+for _name, _function in (("__rsub__", _subtract), ("__rtruediv__", _divide), ("__rdiv__", _divide), ("__rpow__", pow),
                          ("__rfloordiv__", floor_divide), ("__rmod__", remainder)):
     setattr(Tensor, _name, reflected(_function))
 alias(subtract, "sub")
