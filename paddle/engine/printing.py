@@ -90,7 +90,9 @@ def data_text(array: np.ndarray, indent: int) -> str:
         if array.shape[axis] > 2 * edge:
             corners = np.concatenate([corners.take(range(edge), axis), corners.take(range(-edge, 0), axis)], axis)
     width = max([len(_number(v)) for v in corners.reshape(-1).tolist()], default=0)
-    return _body(array, array.size > _options["threshold"], indent, width, bool((corners < 0).any()))
+    with np.errstate(invalid="ignore"):
+        signed = bool((corners < 0).any())
+    return _body(array, array.size > _options["threshold"], indent, width, signed)
 
 
 def tensor_text(tensor: Any) -> str:
