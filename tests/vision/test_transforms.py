@@ -303,3 +303,19 @@ def test_refused_values(make):
 def test_what_is_no_picture(function, thing):
     with pytest.raises(TypeError, match="Pillow image"):
         function(thing)
+
+
+def test_warps_of_tensors_stay_on_the_tape_and_do_not_compile_again():
+    x = paddle.to_tensor(np.random.RandomState(0).rand(2, 5, 6).astype("float32"), stop_gradient=False)
+    out = T.rotate(x, 17.0, "bilinear")
+    out.sum().backward()
+    assert out.shape == [2, 5, 6] and 0 < x.grad.numpy().min() <= x.grad.numpy().max() < 1.6
+    with paddle.utils.count_compiles() as count:
+        for angle in (3.0, 50.0, -20.0):
+            T.rotate(x, angle, "bilinear")
+    assert count.compiles == 0
+    assert np.array_equal(T.rotate(tensor(), 37, expand=True).shape[1:], array(PIL.rotate(37, expand=True)).shape[:2])
+    filled = T.rotate(tensor(), 37, fill=(0.1, 0.2, 0.3)).numpy()
+    np.testing.assert_allclose(filled[:, 0, 0], [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match="interpolation"):
+        T.rotate(tensor(), 5, "bicubic")

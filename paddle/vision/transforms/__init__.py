@@ -2,13 +2,12 @@
 from . import functional
 from .augment import (BrightnessTransform, ColorJitter, ContrastTransform, HueTransform, RandomAffine, RandomErasing,
                       RandomPerspective, SaturationTransform)
-from .color import adjust_brightness, adjust_contrast, adjust_hue, erase
-from .functional import center_crop, crop, hflip, normalize, pad, resize, rotate, to_grayscale, to_tensor, vflip
+from .functional import (adjust_brightness, adjust_contrast, adjust_hue, affine, center_crop, crop, erase, hflip, normalize,
+                         pad, perspective, resize, rotate, to_grayscale, to_tensor, vflip)
 from .transforms import (
     BaseTransform, CenterCrop, Compose, Grayscale, Normalize, Pad, RandomCrop, RandomHorizontalFlip,
     RandomResizedCrop, RandomRotation, RandomVerticalFlip, Resize, ToTensor, Transpose
 )
-from .warp import affine, perspective
 
 __all__ = [
     "BaseTransform", "BrightnessTransform", "CenterCrop", "ColorJitter", "Compose", "ContrastTransform", "Grayscale",

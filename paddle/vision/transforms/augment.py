@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...engine import errors
+from . import basic as F
 from . import color, warp
-from . import functional as F
 from .transforms import BaseTransform, angles, probability
 
 __all__ = [

@@ -11,7 +11,7 @@ import numpy as np
 from ...engine import errors
 from ...engine.op import op
 from ...engine.tensor import Tensor
-from .functional import _LUMA, _cast, _pillow, kind_of
+from .basic import _LUMA, _cast, _pillow, kind_of
 
 __all__ = ["adjust_brightness", "adjust_contrast", "adjust_hue", "erase"]
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...engine import errors
-from . import functional as F
+from . import basic as F
+from . import warp
 
 __all__ = [
     "BaseTransform", "Compose", "Resize", "CenterCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomCrop",
@@ -324,7 +325,7 @@ class RandomRotation(BaseTransform):
         return random.uniform(*self.degrees)
 
     def _apply_image(self, img: Any) -> Any:
-        return F.rotate(img, self.params, self.interpolation, self.expand, self.center, self.fill)
+        return warp.rotate(img, self.params, self.interpolation, self.expand, self.center, self.fill)
 
 
 def angles(degrees: Any, name: str) -> tuple[float, float]:

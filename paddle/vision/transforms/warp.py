@@ -1,4 +1,4 @@
-"""Affine and perspective transforms of one picture."""
+"""Rotation, affine and perspective transforms of one picture."""
 from __future__ import annotations
 
 import math
@@ -6,12 +6,15 @@ import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from ...engine import errors
-from . import functional as F
+from ...engine.op import op
+from ...engine.tensor import Tensor
+from . import basic as F
 
-__all__ = ["affine", "perspective"]
+__all__ = ["affine", "perspective", "rotate"]
 
 _METHODS = ("nearest", "bilinear", "bicubic")
 
@@ -41,7 +44,7 @@ def affine(img: Any, angle: float, translate: Sequence[float], scale: float, she
         translate: how far to the right and down, in pixels.
         scale: a positive factor.
         shear: an angle in degrees, or one for each axis.
-        interpolation: "nearest", "bilinear" or "bicubic".
+        interpolation: "nearest", "bilinear" or, not for tensors, "bicubic".
         fill: the value outside, or one for each channel.
         center: (x, y) from the upper left corner; default the middle.
 
@@ -70,7 +73,7 @@ def perspective(
 
     Args:
         startpoints, endpoints: four (x, y) each: upper left, upper right, lower right, lower left.
-        interpolation: "nearest", "bilinear" or "bicubic".
+        interpolation: "nearest", "bilinear" or, not for tensors, "bicubic".
         fill: the value outside, or one for each channel.
 
     Raises:
@@ -99,23 +102,97 @@ def perspective_coefficients(startpoints: Sequence, endpoints: Sequence) -> list
 
 
 def _transform(img: Any, method: str, data: Sequence[float], interpolation: str, fill: Any, name: str) -> Any:
+    kind = F.kind_of(img, name)
+    if kind == "tensor":
+        return _warped(img, data, F.size_of(img), interpolation, fill, name)
     resample = F.pillow_method(interpolation, name, _METHODS)
 
     def run(image: Any) -> Any:
-        kind = getattr(F._pillow().Transform, method)
-        return image.transform(image.size, kind, data, resample, fillcolor=F._fill_of(image, fill, name))
-    return on_images(img, run)
+        how = getattr(F._pillow().Transform, method)
+        return image.transform(image.size, how, data, resample, fillcolor=F._fill_of(image, fill, name))
+    return run(img) if kind == "pil" else through_pillow(img, run)
 
 
-def on_images(img: Any, run: Callable) -> Any:
-    """A function of Pillow images on a picture of any kind."""
-    kind = F.kind_of(img, "transform")
-    if kind == "pil":
-        return run(img)
-    if kind == "array":
-        return F.through_pillow(img, run)
-    from ...ops.creation import to_tensor
-    array = img.numpy()
-    planes = array.reshape(-1, *array.shape[-2:]).transpose(1, 2, 0)
-    out = F.through_pillow(planes, run).transpose(2, 0, 1)
-    return to_tensor(np.ascontiguousarray(out.reshape(*array.shape[:-2], *out.shape[-2:])))
+def through_pillow(array: np.ndarray, function: Callable) -> np.ndarray:
+    """A transform of Pillow images on an array: at once for bytes, else channel by channel as float32."""
+    image = F._pillow()
+    if array.dtype == np.uint8 and (array.ndim == 2 or array.shape[2] in (3, 4)):
+        return np.array(function(image.fromarray(array)))
+    planes = array[:, :, None] if array.ndim == 2 else array
+    done = [
+        np.array(function(image.fromarray(np.ascontiguousarray(planes[:, :, c], "float32"))))
+        for c in range(planes.shape[2])
+    ]
+    out = F._cast(np.stack(done, 2), array.dtype)
+    return out[:, :, 0] if array.ndim == 2 else out
+
+
+def _warped(img: Tensor, data: Sequence[float], size: tuple, interpolation: str, fill: Any, name: str) -> Tensor:
+    if interpolation not in _METHODS[:2]:
+        raise errors.ValueError_(f"{name}: interpolation of a Tensor must be nearest or bilinear, got {interpolation!r}")
+    channels = img.shape[-3] if img.ndim > 2 else 1
+    values = np.asarray(fill, "float32").reshape(-1, 1, 1) if F._is_fill(fill) else np.zeros((0, 1, 1))
+    if len(values) not in (1, channels):
+        raise errors.ValueError_(f"{name}: fill must be a number or {channels} of them, got {fill!r}")
+    return _warp(img, np.array([*data, 0.0, 0.0][:8]), values if channels > 1 else values[0], size, interpolation)
+
+
+@op(method=False, export=False, static="size interpolation")
+def _warp(img, matrix, fill, size, interpolation):
+    dtype = img.dtype if jnp.issubdtype(img.dtype, jnp.floating) else jnp.float32
+    rows, columns = img.shape[-2:]
+    y, x = jnp.meshgrid(jnp.arange(size[0]) + 0.5, jnp.arange(size[1]) + 0.5, indexing="ij")
+    scale = matrix[6] * x + matrix[7] * y + 1.0
+    x, y = (matrix[0] * x + matrix[1] * y + matrix[2]) / scale, (matrix[3] * x + matrix[4] * y + matrix[5]) / scale
+
+    def pick(row, column):
+        """The pixels at whole positions, and whether they lie in the picture."""
+        inside = (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
+        row, column = (jnp.clip(v, 0, n - 1).astype(int) for v, n in ((row, rows), (column, columns)))
+        return img[..., row, column].astype(dtype), inside
+    if interpolation == "nearest":
+        value, inside = pick(jnp.floor(y), jnp.floor(x))
+        return jnp.where(inside, value, fill.astype(dtype)).astype(img.dtype)
+    x, y = x - 0.5, y - 0.5
+    left, top = jnp.floor(x), jnp.floor(y)
+    total, seen = 0.0, 0.0
+    for row, by_row in ((top, top + 1 - y), (top + 1, y - top)):
+        for column, by_column in ((left, left + 1 - x), (left + 1, x - left)):
+            value, inside = pick(row, column)
+            weight = (by_row * by_column * inside).astype(dtype)
+            total, seen = total + weight * value, seen + weight
+    out = total * seen + (1 - seen) * fill.astype(dtype)  # officially the border counts twice
+    return (out if jnp.issubdtype(img.dtype, jnp.floating) else jnp.rint(out)).astype(img.dtype)
+
+
+def rotate(
+    img: Any, angle: float, interpolation: str = "nearest", expand: bool = False, center: Any = None, fill: Any = 0
+) -> Any:
+    """The picture turned counter-clockwise.
+
+    Args:
+        angle: in degrees.
+        interpolation: "nearest", "bilinear" or, not for tensors, "bicubic".
+        expand: enlarge the picture so that all of it is seen (only about its middle).
+        center: (x, y) from the upper left corner; default the middle.
+        fill: the value outside, or one for each channel.
+    """
+    kind = F.kind_of(img, "rotate")
+    if not isinstance(angle, numbers.Real) or not math.isfinite(angle):
+        raise errors.ValueError_(f"rotate: angle must be a number, got {angle!r}")
+    if kind == "tensor":
+        rows, columns = size = F.size_of(img)
+        matrix = [round(m, 12) for m in affine_matrix(center or (columns / 2, rows / 2), -angle, (0, 0), 1.0, (0, 0))]
+        if expand:
+            a, b, c, d, e, f = matrix
+            corners = [(a * x + b * y + c, d * x + e * y + f) for x in (0, columns) for y in (0, rows)]
+            width, height = (math.ceil(round(max(v), 9)) - math.floor(round(min(v), 9)) for v in zip(*corners))
+            matrix[2] -= (matrix[0] * (width - columns) + matrix[1] * (height - rows)) / 2
+            matrix[5] -= (matrix[3] * (width - columns) + matrix[4] * (height - rows)) / 2
+            size = (height, width)
+        return _warped(img, matrix, size, interpolation, fill, "rotate")
+    method = F.pillow_method(interpolation, "rotate", _METHODS)
+
+    def turn(image: Any) -> Any:
+        return image.rotate(angle, method, expand=expand, center=center, fillcolor=F._fill_of(image, fill, "rotate"))
+    return turn(img) if kind == "pil" else through_pillow(img, turn)
