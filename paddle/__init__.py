@@ -16,24 +16,27 @@ from .version import full_version as __version__
 from . import ops
 from .ops.attributes import *
 from .ops.comparison import *
+from .ops.complex_numbers import *
 from .ops.creation import *
 from .ops.cumulative import *
 from .ops.decomposition import *
 from .ops.diagonals import *
 from .ops.elementwise import *
 from .ops.equations import *
+from .ops.expansion import *
 from .ops.joining import *
 from .ops.linalg import *
 from .ops.manipulation import *
 from .ops.math import *
 from .ops.norm import *
+from .ops.parts import *
 from .ops.random import *
 from .ops.reduction import *
+from .ops.scatter import *
 from .ops.search import *
 from .ops.selection import *
 from .ops.special import *
 from .ops.statistics import *
-from .ops.scatter import *
 from . import autograd, device, incubate, io, linalg, metric, nn, optimizer, regularizer, utils, version, vision
 from .nn.parameter import ParamAttr, create_parameter
 from .device import (device_guard, is_compiled_with_cinn, is_compiled_with_cuda, is_compiled_with_custom_device,

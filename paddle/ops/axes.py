@@ -17,13 +17,13 @@ def axis_of(name: str, axis: Any, ndim: int, argument: str = "axis") -> int:
         raise errors.TypeError_(f"{name}: {argument} must be an int, got {errors.describe(axis)}") from None
     span = max(ndim, 1)
     if not -span <= index < span:
-        raise errors.ValueError_(f"{name}: {argument} {index} is out of range for a tensor of {ndim} dimensions, allowed "
-                                 f"are {-span} to {span - 1}")
+        raise errors.ValueError_(f"{name}: {argument} {index} is out of range for a tensor of {ndim} dimensions, "
+                                 f"allowed are {-span} to {span - 1}")
     return index + span if index < 0 else index
 
 
 def axes_of(name: str, axes: Any, ndim: int, argument: str = "axis", unique: bool = True) -> tuple[int, ...]:
-    """Axes given as an int or a list, as numbers from 0; ValueError for one out of range or (if `unique`) given twice."""
+    """Axes (an int or a list) as numbers from 0; ValueError for one out of range or (if `unique`) given twice."""
     found = tuple(axis_of(name, a, ndim, argument) for a in (axes if isinstance(axes, (list, tuple)) else (axes,)))
     if unique and len(set(found)) != len(found):
         raise errors.ValueError_(f"{name}: {argument} {list(axes)} names an axis twice")

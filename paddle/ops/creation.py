@@ -17,7 +17,8 @@ from ..engine.executable import Frozen
 from ..engine.op import api, op
 from ..engine.place import put
 from ..engine.tensor import Tensor, _make, _row_major
-from .manipulation import as_strided, reshape, star, tensor_of, tensors_of
+from .manipulation import reshape, star, tensor_of, tensors_of
+from .parts import as_strided
 
 
 @api(method=False)
@@ -54,9 +55,11 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
         elif isinstance(data, (list, tuple)) and array.dtype == np.int32:
             array = array.astype(np.int64)
         elif not isinstance(data, (np.ndarray, np.generic, jax.Array)) and array.dtype.kind in "fc":
-            array = array.astype(dtypes.default_dtype().numpy if array.dtype.kind == "f" else dtypes.default_complex().numpy)
+            kind = dtypes.default_dtype() if array.dtype.kind == "f" else dtypes.default_complex()
+            array = array.astype(kind.numpy)
         if array.dtype not in dtypes._by_numpy:
-            raise errors.ValueError_(f"to_tensor: data of type {array.dtype} is no array of numbers: {errors.describe(data)}")
+            raise errors.ValueError_(f"to_tensor: data of type {array.dtype} is no array of numbers: "
+                                     f"{errors.describe(data)}")
         value = put(array)
     if place is not None and (device := places.parse_place(place, "place").device()) not in value.devices():
         value = put(value, device)  # (on the same device this would be a second array over the same buffer)
@@ -86,7 +89,8 @@ def _to_array(data: Any) -> np.ndarray:
         raise errors.ValueError_("to_tensor: an integer is too large for int64")
     if array.dtype.kind in "OUS" or not array.dtype.isnative:
         try:
-            array = array.astype(array.dtype.newbyteorder("=")) if array.dtype.kind not in "OUS" else np.array(data, dtype=np.float64)
+            native = array.dtype.newbyteorder("=")
+            array = np.array(data, np.float64) if array.dtype.kind in "OUS" else array.astype(native)
         except (TypeError, ValueError):
             raise errors.ValueError_(f"to_tensor: {errors.describe(data)} is no array of numbers") from None
     return array
@@ -155,14 +159,15 @@ def _number(name: str, value: Any, argument: str = "fill_value") -> Any:
             return float(value)
         except ValueError:
             raise errors.ValueError_(f"{name}: {argument} {value!r} is no number") from None
-    if not isinstance(value, (builtins.bool, int, float, builtins.complex)):
-        raise errors.TypeError_(f"{name}: {argument} must be a number or a Tensor of one element, got {errors.describe(value)}")
+    if not isinstance(value, (builtins.bool, int, float, complex)):
+        raise errors.TypeError_(f"{name}: {argument} must be a number or a Tensor of one element, got "
+                                f"{errors.describe(value)}")
     return value
 
 
 def _fit(value: Any, dtype: dtypes.DType) -> Any:
     """A Python number that a data type can hold: integers wrap around, what has no integer value is the lowest."""
-    if isinstance(value, builtins.complex) and not dtype.is_complex:
+    if isinstance(value, complex) and not dtype.is_complex:
         value = value.real
     if dtype.is_integer:
         info = np.iinfo(dtype.numpy)
@@ -209,7 +214,7 @@ def full(shape, fill_value, dtype=None, *, device=None, requires_grad=False, pin
         [3.5, 3.5]
     """
     fill_value = _number("full", fill_value)
-    if dtype is None and isinstance(fill_value, (builtins.bool, builtins.complex)):
+    if dtype is None and isinstance(fill_value, (builtins.bool, complex)):
         dtype = dtypes.bool if isinstance(fill_value, builtins.bool) else dtypes.complex128
     return _filled("full", shape, fill_value, dtype, device, requires_grad)
 
@@ -337,7 +342,7 @@ def _range_type(name: str, numbers: tuple, dtype: Any) -> dtypes.DType:
 
 def _range_length(name: str, start: Any, end: Any, step: Any) -> int:
     for value, argument in ((start, "start"), (end, "end"), (step, "step")):
-        if isinstance(value, builtins.complex) or not math.isfinite(value):
+        if isinstance(value, complex) or not math.isfinite(value):
             raise errors.ValueError_(f"{name}: {argument} must be a finite real number, got {value}")
     if step == 0:
         raise errors.ValueError_(f"{name}: step cannot be 0")
@@ -490,44 +495,14 @@ def meshgrid(*args, **kwargs):
         raise errors.ValueError_(f"meshgrid: indexing must be 'ij' or 'xy', got {indexing!r}")
     listed = tensors_of("meshgrid", args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args, "args")
     if builtins.any(each.ndim > 1 for each in listed):
-        raise errors.ValueError_(f"meshgrid: the tensors must have at most one dimension, got {errors.describe(listed)}")
+        raise errors.ValueError_(f"meshgrid: the tensors must have at most one dimension, got "
+                                 f"{errors.describe(listed)}")
     return list(_meshgrid(listed, indexing))
 
 
 @op(method=False, export=False, name="meshgrid", static="indexing")
 def _meshgrid(inputs, indexing):
     return tuple(jnp.meshgrid(*map(jnp.atleast_1d, inputs), indexing=indexing))
-
-
-@op(name="complex", method=False)
-def complex(real, imag):
-    """Complex numbers from real and imaginary parts, float32 or float64 of one type; shapes broadcast.
-
-    Example:
-        >>> paddle.complex(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
-        [(1+2j)]
-    """
-    return _complex_of("complex", real, imag)
-
-
-def _complex_of(name, real, imag):
-    for part in (real, imag):
-        if getattr(part, "dtype", None) not in (np.float32, np.float64):
-            raise errors.TypeError_(f"{name}: the parts must be float32 or float64 Tensors, got {errors.describe(part)}")
-    if real.dtype != imag.dtype:
-        raise errors.ValueError_(f"{name}: the parts must have one type, got {real.dtype.name} and {imag.dtype.name}")
-    return jax.lax.complex(*jnp.broadcast_arrays(real, imag))
-
-
-@op(method="polar")
-def polar(abs, angle):
-    """Complex numbers from absolute values and angles in radians.
-
-    Example:
-        >>> paddle.polar(paddle.to_tensor([2.0]), paddle.to_tensor([0.0])).tolist()
-        [(2+0j)]
-    """
-    return _complex_of("polar", abs * jnp.cos(angle), abs * jnp.sin(angle))
 
 
 @api(method=False)
@@ -588,7 +563,8 @@ def one_hot(x, num_classes=-1):
     if value.size and not isinstance(value, jax.core.Tracer) and x.place.is_cpu_place():
         array = np.asarray(value)
         if array.min() < 0 or array.max() >= classes:
-            raise errors.ValueError_(f"one_hot: class numbers must be from 0 to {classes - 1}, got {array.min()} to {array.max()}")
+            raise errors.ValueError_(f"one_hot: class numbers must be from 0 to {classes - 1}, got {array.min()} to "
+                                     f"{array.max()}")
     return _one_hot(x, classes)
 
 
@@ -673,7 +649,8 @@ def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=F
 @api(method="new_tensor", export=False)
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor with a copy of the data, with the type and on the device of self."""
-    return to_tensor(data, self.dtype if dtype is None else dtype, self.place if device is None else device, not requires_grad)
+    dtype, device = self.dtype if dtype is None else dtype, self.place if device is None else device
+    return to_tensor(data, dtype, device, not requires_grad)
 
 
 # ---- filling in place ----
@@ -713,7 +690,7 @@ def resize_(x, shape, fill_zero=False):
 
 @api(method="set_", export=False)
 def set_(x, source=None, shape=None, stride=None, offset=0):
-    """Take over the values of another tensor, read with a shape and strides (see `as_strided`); empty without a source."""
+    """Take over the values of another tensor, read with a shape and strides (see `as_strided`); empty without one."""
     if source is None:
         source = zeros([0], x.dtype)
     shape = list(source.shape) if shape is None else shape

@@ -24,7 +24,8 @@ def _diag(x, offset, padding_value):
         return jnp.diagonal(x, offset)
     x = x.reshape(-1)
     n = x.shape[0] + builtins.abs(offset)
-    return jnp.where(jnp.eye(n, k=offset, dtype=builtins.bool), jnp.diag(x, offset), jnp.asarray(padding_value).astype(x.dtype))
+    padding = jnp.asarray(padding_value).astype(x.dtype)
+    return jnp.where(jnp.eye(n, k=offset, dtype=builtins.bool), jnp.diag(x, offset), padding)
 
 
 @api
@@ -168,7 +169,8 @@ def triu(x, diagonal=0):
 def _triangle(name: str, find: Any, row: Any, col: Any, offset: Any, dtype: Any) -> Tensor:
     for value, argument in ((row, "row"), (col, "col")):
         if not isinstance(value, int) or value < 0:
-            raise errors.TypeError_(f"{name}: {argument} must be an int that is not negative, got {errors.describe(value)}")
+            raise errors.TypeError_(f"{name}: {argument} must be an int that is not negative, got "
+                                    f"{errors.describe(value)}")
     if not isinstance(offset, int):
         raise errors.TypeError_(f"{name}: offset must be an int, got {errors.describe(offset)}")
     dtype = to_dtype(dtype)
@@ -226,7 +228,7 @@ def _write(name: str, x: Any, y: Any, offset: int, axis1: int, axis2: int) -> Te
 
 @api(method="fill_diagonal_tensor", inplace=True, export=False)
 def fill_diagonal_tensor(x, y, offset=0, dim1=0, dim2=1):
-    """x with the diagonals of the matrices in the axes `dim1` and `dim2` replaced by y, whose last axis runs along them."""
+    """x with the diagonals in the axes `dim1` and `dim2` replaced by y, whose last axis runs along them."""
     return _write("fill_diagonal_tensor", x, y, offset, dim1, dim2)
 
 

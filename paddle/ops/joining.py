@@ -4,9 +4,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import jax.scipy.linalg
 import numpy as np
 
 from ..engine import errors
@@ -14,7 +12,8 @@ from ..engine.executable import Frozen
 from ..engine.op import api, op
 from ..engine.tensor import Tensor
 from .axes import axis_of
-from .manipulation import atleast_1d, atleast_2d, atleast_3d, ints_of, reshape, tensor_of, tensors_of, unstacked
+from .manipulation import atleast_1d, atleast_2d, atleast_3d, ints_of, reshape, tensor_of, tensors_of
+from .parts import unstacked
 
 
 def _axis(axis: Any) -> Any:
@@ -111,7 +110,8 @@ def split(x, num_or_sections, axis=0):
     if isinstance(num_or_sections, (list, tuple)) or isinstance(num_or_sections, Tensor) and num_or_sections.ndim:
         sections = list(ints_of("split", num_or_sections, "num_or_sections"))
         if sections.count(-1) > 1 or any(s < -1 for s in sections) or not sections:
-            raise errors.ValueError_(f"split: num_or_sections may hold one -1 and no other negative length, got {sections}")
+            raise errors.ValueError_(f"split: num_or_sections may hold one -1 and no other negative length, got "
+                                     f"{sections}")
         if -1 in sections:
             sections[sections.index(-1)] = n - sum(sections) - 1
         if sum(sections) != n or min(sections) < 0:
@@ -128,8 +128,8 @@ def tensor_split(x, num_or_indices, axis=0):
     """Cut into nearly equal pieces, or at given positions, along an axis.
 
     Args:
-        num_or_indices: the number of pieces, the first ones are longer by one where it does not divide; or a list of the
-            positions (as in a slice) where the next piece begins.
+        num_or_indices: the number of pieces, the first ones are longer by one where it does not divide; or a list of
+            the positions (as in a slice) where the next piece begins.
 
     Raises:
         ValueError: no piece, x without dimensions.
@@ -151,7 +151,7 @@ def _cut_at(name: str, x: Tensor, num_or_indices: Any, axis: Any) -> list[Tensor
         bounds = [0, *(slice(i).indices(n)[1] for i in given), n]
         if all(a <= b for a, b in zip(bounds, bounds[1:])):
             return _cut(x, [b - a for a, b in zip(bounds, bounds[1:])], axis)
-        from .manipulation import slice as part
+        from .parts import slice as part
         return [part(x, [axis], [a], [max(a, b)]) for a, b in zip(bounds, bounds[1:])]
     number, = given
     if number <= 0:
@@ -328,7 +328,14 @@ def add_n(inputs):
 
 @op(method=False, export=False, name="block_diag")
 def _block_diag(inputs):
-    return jax.scipy.linalg.block_diag(*inputs)
+    blocks = [jnp.atleast_2d(each) for each in inputs]
+    rows, columns = (sum(b.shape[i] for b in blocks) for i in (0, 1))
+    out = jnp.zeros((rows, columns), blocks[0].dtype)
+    row = column = 0
+    for block in blocks:
+        out = out.at[row:row + block.shape[0], column:column + block.shape[1]].set(block)
+        row, column = row + block.shape[0], column + block.shape[1]
+    return out
 
 
 @api(method="block_diag")

@@ -24,7 +24,8 @@ def _float_type(name: str, dtype: Any) -> dtypes.DType:
     return dtype
 
 
-@op(random=True, method=False, export=False, name="uniform", static="shape dtype", scalars="low high", differentiable=False)
+@op(random=True, method=False, export=False, name="uniform", static="shape dtype", scalars="low high",
+    differentiable=False)
 def _uniform(key, shape, dtype, low, high):
     wide = dtype.numpy if dtype.itemsize > 2 else "float32"
     u = jax.random.uniform(key, shape, wide)
@@ -32,7 +33,8 @@ def _uniform(key, shape, dtype, low, high):
     return jnp.where(u < high, u, jnp.asarray(low)).astype(dtype.numpy)  # rounding may reach the upper end
 
 
-@op(random=True, method=False, export=False, name="gaussian", static="shape dtype", scalars="mean std", differentiable=False)
+@op(random=True, method=False, export=False, name="gaussian", static="shape dtype", scalars="mean std",
+    differentiable=False)
 def _gaussian(key, shape, dtype, mean, std):
     wide = dtype.numpy if dtype.itemsize > 2 else "float32"
     return (mean + jax.random.normal(key, shape, wide) * std).astype(dtype.numpy)
@@ -54,7 +56,8 @@ def rand(shape, dtype=None, *, device=None, requires_grad=False, pin_memory=Fals
         >>> paddle.rand([2, 3]).shape
         [2, 3]
     """
-    return placed(_uniform(Frozen(shape_of(shape, "rand")), _float_type("rand", dtype), 0.0, 1.0), device, requires_grad)
+    out = _uniform(Frozen(shape_of(shape, "rand")), _float_type("rand", dtype), 0.0, 1.0)
+    return placed(out, device, requires_grad)
 
 
 @star(at=0)
@@ -80,7 +83,8 @@ def standard_normal(shape, dtype=None, *, device=None, requires_grad=False):
     return placed(_standard_normal("standard_normal", shape, dtype), device, requires_grad)
 
 
-@op(method=False, export=False, name="uniform_seeded", static="shape dtype", scalars="low high seed", differentiable=False)
+@op(method=False, export=False, name="uniform_seeded", static="shape dtype", scalars="low high seed",
+    differentiable=False)
 def _uniform_seeded(shape, dtype, low, high, seed):
     return _uniform.__wrapped__(jax.random.key(seed, impl="threefry2x32"), shape, dtype, low, high)
 
@@ -121,7 +125,7 @@ def normal(mean=0.0, std=1.0, shape=None):
     """Random numbers from the normal distribution.
 
     Args:
-        mean, std: numbers, with `shape` (default [1]); or floating tensors whose shapes broadcast to that of the result.
+        mean, std: numbers, with `shape` (default [1]); or floating tensors, whose shapes broadcast.
 
     Raises:
         ValueError: a negative `std`.
@@ -194,7 +198,8 @@ def randn_like(x, dtype=None, *, device=None, requires_grad=False):
 
 # ---- integers ----
 
-@op(random=True, method=False, export=False, name="randint", static="shape dtype", scalars="low high", differentiable=False)
+@op(random=True, method=False, export=False, name="randint", static="shape dtype", scalars="low high",
+    differentiable=False)
 def _randint(key, shape, dtype, low, high):
     return jax.random.randint(key, shape, low, high, "int64").astype(dtype.numpy)
 
@@ -273,8 +278,8 @@ def _values(name: str, x: Any, low: float, high: float, argument: str) -> None:
     if value.size and not isinstance(value, jax.core.Tracer) and x.place.is_cpu_place():
         array = np.asarray(value).astype("float64")
         if not ((array >= low) & (array <= high)).all():
-            raise errors.ValueError_(f"{name}: {argument} must be from {low:g} to {high:g}, got values from {array.min()} to "
-                                     f"{array.max()}")
+            raise errors.ValueError_(f"{name}: {argument} must be from {low:g} to {high:g}, got values from "
+                                     f"{array.min()} to {array.max()}")
 
 
 def _floating(name: str, x: Any, argument: str = "x") -> Tensor:
@@ -334,16 +339,18 @@ def multinomial(x, num_samples=1, replacement=False):
     _floating("multinomial", x)
     (number,) = ints_of("multinomial", num_samples, "num_samples")
     if x.ndim not in (1, 2) or number <= 0:
-        raise errors.ValueError_(f"multinomial: x must have 1 or 2 dimensions and num_samples be positive, got {list(x.shape)} "
-                                 f"and {number}")
+        raise errors.ValueError_(f"multinomial: x must have 1 or 2 dimensions and num_samples be positive, got "
+                                 f"{list(x.shape)} and {number}")
     categories = x.shape[-1]
     if not replacement and number > categories:
-        raise errors.ValueError_(f"multinomial: {number} samples without replacement need as many categories, x has {categories}")
+        raise errors.ValueError_(f"multinomial: {number} samples without replacement need as many categories, x has "
+                                 f"{categories}")
     _values("multinomial", x, 0, float("inf"), "weights")
     if not isinstance(x._value, jax.core.Tracer) and x.place.is_cpu_place():
         weighted = (np.asarray(x._value) > 0).sum(-1)
         if (weighted < (1 if replacement else number)).any():
-            raise errors.ValueError_(f"multinomial: each row needs {1 if replacement else number} categories with a weight above 0")
+            raise errors.ValueError_(f"multinomial: each row needs {1 if replacement else number} categories with a "
+                                     "weight above 0")
     return _multinomial(x, number, bool(replacement))
 
 
@@ -403,8 +410,8 @@ def _standard_gamma(key, x):
 
 @api(method=False)
 def standard_gamma(x):
-    """Gamma random numbers with the shapes x and rate 1; differentiable in x (implicit reparameterisation; Figurnov et al.,
-    "Implicit Reparameterization Gradients", NeurIPS 2018).
+    """Gamma random numbers with the shapes x and rate 1, differentiable in x (Figurnov et al., "Implicit
+    Reparameterization Gradients", NeurIPS 2018).
 
     Raises:
         ValueError: a negative shape.
@@ -444,9 +451,11 @@ def log_normal_(x, mean=1.0, std=2.0):
     return _refill("log_normal_", x, lambda shape, dtype: _gaussian(shape, dtype, float(mean), float(std)).exp())
 
 
-@op(random=True, method=False, export=False, name="exponential", static="shape dtype", scalars="lam", differentiable=False)
+@op(random=True, method=False, export=False, name="exponential", static="shape dtype", scalars="lam",
+    differentiable=False)
 def _exponential(key, shape, dtype, lam):
-    return (jax.random.exponential(key, shape, dtype.numpy if dtype.itemsize > 2 else "float32") / lam).astype(dtype.numpy)
+    wide = dtype.numpy if dtype.itemsize > 2 else "float32"
+    return (jax.random.exponential(key, shape, wide) / lam).astype(dtype.numpy)
 
 
 @api(method="exponential_", export=False, aliases={"lambd": "lam"})
@@ -465,7 +474,8 @@ def bernoulli_(x, p=0.5):
     return _refill("bernoulli_", x, lambda shape, dtype: _bernoulli(p))
 
 
-@op(random=True, method=False, export=False, name="geometric", static="shape dtype", scalars="probs", differentiable=False)
+@op(random=True, method=False, export=False, name="geometric", static="shape dtype", scalars="probs",
+    differentiable=False)
 def _geometric(key, shape, dtype, probs):
     u = jax.random.uniform(key, shape, dtype.numpy, minval=jnp.finfo(dtype.numpy).tiny)
     return (jnp.log(u) / jnp.log1p(-probs)).astype(dtype.numpy)
@@ -485,7 +495,8 @@ def geometric_(x, probs):
     return _refill("geometric_", x, lambda shape, dtype: _geometric(shape, dtype, probs))
 
 
-@op(random=True, method=False, export=False, name="cauchy", static="shape dtype", scalars="loc scale", differentiable=False)
+@op(random=True, method=False, export=False, name="cauchy", static="shape dtype", scalars="loc scale",
+    differentiable=False)
 def _cauchy(key, shape, dtype, loc, scale):
     return (loc + scale * jax.random.cauchy(key, shape, dtype.numpy)).astype(dtype.numpy)
 
@@ -498,11 +509,9 @@ def cauchy_(x, loc=0, scale=1):
 
 @api(method="random_", export=False)
 def random_(x, from_=0, to=None, *, generator=None):
-    """Fill with random integers from [from_, to), or from [0, from_), in place; without arguments from all that the type
-    can hold exactly. ValueError unless the range holds a number."""
+    """Fill with random integers from [from_, to), or from [0, from_), in place; without arguments from all that the
+    type can hold exactly. ValueError unless the range holds a number."""
     if to is None and from_ == 0:
-        dtype = x.dtype
-        to = 2 ** 53 if dtype is dtypes.float64 else 2 ** 24 if dtype is dtypes.float32 else 2 ** 11 if dtype is dtypes.float16 \
-            else 2 ** 8 if dtype.is_floating else int(np.iinfo(dtype.numpy).max)
+        to = 2 ** (1 - int(np.log2(dtypes.finfo(x.dtype).eps))) if x.dtype.is_floating else dtypes.iinfo(x.dtype).max
     low, high = _bounds("random_", from_, to)
     return _refill("random_", x, lambda shape, dtype: _randint(shape, dtype, low, high), integers=True)

@@ -14,7 +14,8 @@ from ..engine.place import put
 from ..engine.tensor import Tensor, _make
 from .axes import axis_of
 from .creation import clone, full, zeros
-from .manipulation import broadcast_to, common_shape, flatten, reshape, tensor_of, unsqueeze
+from .expansion import broadcast_to
+from .manipulation import common_shape, flatten, reshape, tensor_of, unsqueeze
 
 
 # ---- index arguments ----
@@ -29,8 +30,8 @@ def index_of(name: str, index: Any, argument: str = "index") -> Tensor:
 
 
 def check_range(name: str, index: Tensor, n: int, argument: str = "index", low: int | None = None) -> None:
-    """IndexError for an index outside [low, n), low being -n by default. Only where looking is cheap, that is for values
-    on the CPU; elsewhere a read out of range gives NaN and a write is dropped."""
+    """IndexError for an index outside [low, n), low being -n by default. Only where looking is cheap, for values on
+    the CPU; elsewhere a read out of range gives NaN and a write is dropped."""
     value = index._value
     if value.size == 0 or isinstance(value, jax.core.Tracer) or not index.place.is_cpu_place():
         return
@@ -38,15 +39,16 @@ def check_range(name: str, index: Tensor, n: int, argument: str = "index", low: 
     smallest, largest = array.min(), array.max()
     low = -n if low is None else low
     if smallest < low or largest >= n:
-        raise errors.IndexError_(f"{name}: {argument} {smallest if smallest < low else largest} is out of range, allowed are "
+        raise errors.IndexError_(f"{name}: {argument} {smallest if smallest < low else largest} is out of range, "
+                                 "allowed are "
                                  f"{low} to {n - 1}" if n else f"{name}: {argument} points into an axis of length 0")
 
 
 def concrete(name: str, x: Tensor) -> np.ndarray:
     """The values of a tensor on which the shape of a result depends."""
     if isinstance(x._value, jax.core.Tracer):
-        raise errors.RuntimeError_(f"{name}: the shape of the result depends on values, which a compiled function does not "
-                                   "know; keep this call outside, or use a form of fixed shape such as where")
+        raise errors.RuntimeError_(f"{name}: the shape of the result depends on values, which a compiled function "
+                                   "does not know; keep this call outside, or use a form of fixed shape such as where")
     return np.asarray(x._value)
 
 
@@ -111,7 +113,9 @@ def index_select(x, index, axis=0):
 
 @op(method=False, export=False, name="gather_nd")
 def _gather_nd(x, index):
-    return jnp.broadcast_to(x, index.shape[:-1] + x.shape) if index.shape[-1] == 0 else x[tuple(jnp.moveaxis(index, -1, 0))]
+    if index.shape[-1] == 0:
+        return jnp.broadcast_to(x, index.shape[:-1] + x.shape)
+    return x[tuple(jnp.moveaxis(index, -1, 0))]
 
 
 @api
@@ -132,8 +136,8 @@ def gather_nd(x, index):
 
 def _check_vectors(name: str, shape: tuple[int, ...], index: Any) -> None:
     if not index_of(name, index).ndim or index.shape[-1] > len(shape):
-        raise errors.ValueError_(f"{name}: the last axis of index must have at most {len(shape)} elements, one for each axis "
-                                 f"of x, got shape {list(index.shape)}")
+        raise errors.ValueError_(f"{name}: the last axis of index must have at most {len(shape)} elements, one for "
+                                 f"each axis of x, got shape {list(index.shape)}")
     value = index._value
     if value.size == 0 or isinstance(value, jax.core.Tracer) or not index.place.is_cpu_place():
         return
@@ -141,7 +145,8 @@ def _check_vectors(name: str, shape: tuple[int, ...], index: Any) -> None:
     bounds = np.array(shape[:array.shape[-1]])
     bad = (array < -bounds) | (array >= bounds)
     if bad.any():
-        raise errors.IndexError_(f"{name}: index {array[bad.any(-1)][0].tolist()} is out of range for shape {list(shape)}")
+        raise errors.IndexError_(f"{name}: index {array[bad.any(-1)][0].tolist()} is out of range for shape "
+                                 f"{list(shape)}")
 
 
 @op(method=False, export=False, name="take", static="mode")
@@ -201,13 +206,13 @@ def _along_arguments(name: str, arr: Any, indices: Any, axis: Any, broadcast: bo
     others = [(i, a) for k, (i, a) in enumerate(zip(index_shape, shape)) if k != axis]
     if broadcast:
         if any(i != a and 1 not in (i, a) for i, a in others):
-            raise errors.ValueError_(f"{name}: indices of shape {index_shape} do not broadcast against arr of shape {shape} "
-                                     f"outside of axis {axis}")
+            raise errors.ValueError_(f"{name}: indices of shape {index_shape} do not broadcast against arr of shape "
+                                     f"{shape} outside of axis {axis}")
         return axis, [i if k == axis else builtins.max(i, a) if 0 not in (i, a) else 0
                       for k, (i, a) in enumerate(zip(index_shape, shape))]
     if any(i > a for i, a in others):
-        raise errors.ValueError_(f"{name}: indices of shape {index_shape} must not be longer than arr, of shape {shape}, "
-                                 f"outside of axis {axis}")
+        raise errors.ValueError_(f"{name}: indices of shape {index_shape} must not be longer than arr, of shape "
+                                 f"{shape}, outside of axis {axis}")
     return axis, index_shape
 
 
@@ -254,9 +259,10 @@ def index_sample(x, index):
         >>> paddle.index_sample(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([[1], [0]])).tolist()
         [[2], [3]]
     """
-    if tensor_of("index_sample", x).ndim != 2 or index_of("index_sample", index).ndim != 2 or x.shape[0] != index.shape[0]:
-        raise errors.ValueError_(f"index_sample: x and index must be matrices with as many rows, got {list(x.shape)} and "
-                                 f"{list(index.shape)}")
+    tensor_of("index_sample", x), index_of("index_sample", index)
+    if x.ndim != 2 or index.ndim != 2 or x.shape[0] != index.shape[0]:
+        raise errors.ValueError_(f"index_sample: x and index must be matrices with as many rows, got {list(x.shape)} "
+                                 f"and {list(index.shape)}")
     return take_along_axis(x, index, 1, broadcast=False)
 
 
@@ -316,7 +322,8 @@ def _put_extreme_gradient(inputs, outputs, cotangents, axis, largest, include_se
     return (jnp.where(own, share, 0), None, jnp.zeros_like(value).at[inside].set(jnp.where(given, share[where], 0)))
 
 
-@op(method=False, export=False, name="put_along_axis_extreme", static="largest include_self", gradient=_put_extreme_gradient)
+@op(method=False, export=False, name="put_along_axis_extreme", static="largest include_self",
+    gradient=_put_extreme_gradient)
 def _put_extreme(x, index, value, axis, largest, include_self):
     where = _along(index, axis)
     value = value[tuple(builtins.slice(n) for n in index.shape)]
@@ -329,8 +336,8 @@ def _put_extreme(x, index, value, axis, largest, include_self):
     return x.at[where].max(value) if largest else x.at[where].min(value)
 
 
-_REDUCTIONS = {"assign": "assign", "add": "add", "sum": "add", "mul": "mul", "multiply": "mul", "prod": "mul", "mean": "mean",
-               "amax": "amax", "amin": "amin"}
+_REDUCTIONS = {"assign": "assign", "add": "add", "sum": "add", "mul": "mul", "multiply": "mul", "prod": "mul",
+               "mean": "mean", "amax": "amax", "amin": "amin"}
 
 
 @api(method="put_along_axis", inplace=True)
@@ -355,19 +362,22 @@ def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=Tru
     return _put("put_along_axis", arr, indices, values, axis, reduce, include_self, broadcast)
 
 
-def _put(name: str, arr: Any, indices: Any, values: Any, axis: Any, reduce: str, include_self: bool, broadcast: bool) -> Tensor:
+def _put(name: str, arr: Any, indices: Any, values: Any, axis: Any, reduce: str, include_self: bool,
+         broadcast: bool) -> Tensor:
     if reduce not in _REDUCTIONS:
         raise errors.ValueError_(f"{name}: reduce must be one of {', '.join(_REDUCTIONS)}, got {reduce!r}")
     axis, shape = _along_arguments(name, arr, indices, axis, broadcast)
     if any(n > a for k, (n, a) in enumerate(zip(shape, arr.shape)) if k != axis):
-        raise errors.ValueError_(f"{name}: indices of shape {list(indices.shape)} reach outside of arr, of shape {list(arr.shape)}")
+        raise errors.ValueError_(f"{name}: indices of shape {list(indices.shape)} reach outside of arr, of shape "
+                                 f"{list(arr.shape)}")
     indices = fit(indices, shape)
     if not isinstance(values, Tensor):
         values = full(shape, values, arr.dtype)
     elif broadcast or not values.ndim:
         values = fit(values, shape)
     elif values.ndim != len(shape) or any(v < n for v, n in zip(values.shape, shape)):
-        raise errors.ValueError_(f"{name}: values of shape {list(values.shape)} are too few for indices of shape {shape}")
+        raise errors.ValueError_(f"{name}: values of shape {list(values.shape)} are too few for indices of shape "
+                                 f"{shape}")
     same_type(name, arr, values, "values")
     if not indices.size:
         return clone(arr)
@@ -442,7 +452,8 @@ def scatter(x, index, updates, overwrite=True, name=None, out=None):
         index = flatten(index)
     n = index.shape[0]
     if index.ndim != 1 or updates.ndim != x.ndim or updates.shape[0] < n or updates.shape[1:] != x.shape[1:]:
-        raise errors.ValueError_(f"scatter: index must have shape [n] and updates [n, {', '.join(map(str, x.shape[1:]))}], got "
+        raise errors.ValueError_(f"scatter: index must have shape [n] and updates [n, "
+                                 f"{', '.join(map(str, x.shape[1:]))}], got "
                                  f"{list(index.shape)} and {list(updates.shape)}")
     check_range("scatter", index, x.shape[0])
     found = _scatter(x, index, updates, builtins.bool(overwrite)) if n else clone(x)
@@ -492,7 +503,8 @@ def scatter_nd_add(x, index, updates):
         [0.0, 2.0, 0.0]
     """
     if tensor_of("scatter_nd_add", updates, "updates").dtype is not tensor_of("scatter_nd_add", x).dtype:
-        raise errors.TypeError_(f"scatter_nd_add: updates must have the type of x, {x.dtype.name}, got {updates.dtype.name}")
+        raise errors.TypeError_(f"scatter_nd_add: updates must have the type of x, {x.dtype.name}, got "
+                                f"{updates.dtype.name}")
     _check_vectors("scatter_nd_add", x._value.shape, index)
     want = list(index.shape[:-1]) + list(x.shape[index.shape[-1]:])
     if list(updates.shape) != want:
@@ -544,8 +556,8 @@ def index_add(x, index, axis, value, alpha=1):
     axis = axis_of("index_add", axis, tensor_of("index_add", x).ndim)
     same_type("index_add", x, value, "value")
     if index_of("index_add", index).ndim != 1 or not x.ndim:
-        raise errors.ValueError_(f"index_add: index must have one dimension and x at least one, got {list(index.shape)} and "
-                                 f"{list(x.shape)}")
+        raise errors.ValueError_(f"index_add: index must have one dimension and x at least one, got "
+                                 f"{list(index.shape)} and {list(x.shape)}")
     want = [index.shape[0] if i == axis else n for i, n in enumerate(x.shape)]
     if list(value.shape) != want:
         raise errors.ValueError_(f"index_add: value must have shape {want}, got {list(value.shape)}")
@@ -576,7 +588,8 @@ def index_fill(x, index, axis, value):
     if isinstance(value, Tensor):
         same_type("index_fill", x, value, "value")
         if value.ndim:
-            raise errors.ValueError_(f"index_fill: value must be a number or a tensor without dimensions, got {list(value.shape)}")
+            raise errors.ValueError_(f"index_fill: value must be a number or a tensor without dimensions, got "
+                                     f"{list(value.shape)}")
     check_range("index_fill", index, x.shape[axis])
     return _index_fill(x, flatten(index), axis, value)
 
@@ -612,7 +625,8 @@ def index_put(x, indices, value, accumulate=False):
         if tensor_of("index_put", each, "each of indices").dtype.name == "bool":
             shape = x._value.shape[len(found):len(found) + each.ndim]
             if tuple(each.shape) != shape:
-                raise errors.IndexError_(f"index_put: a mask of shape {list(each.shape)} does not fit axes of shape {list(shape)}")
+                raise errors.IndexError_(f"index_put: a mask of shape {list(each.shape)} does not fit axes of shape "
+                                         f"{list(shape)}")
             found.extend(_make(put(i)) for i in concrete("index_put", each).nonzero())
             continue
         if len(found) >= x.ndim:
@@ -624,5 +638,6 @@ def index_put(x, indices, value, accumulate=False):
         return clone(x)
     want = (*common, *x._value.shape[len(found):])
     if tuple(common_shape("index_put", want, value._value.shape)) != want:
-        raise errors.ValueError_(f"index_put: value of shape {list(value.shape)} does not fit into a region of shape {list(want)}")
+        raise errors.ValueError_(f"index_put: value of shape {list(value.shape)} does not fit into a region of shape "
+                                 f"{list(want)}")
     return _index_put(x, found, value, builtins.bool(accumulate))

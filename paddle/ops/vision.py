@@ -13,7 +13,7 @@ from ..engine.op import api, op
 from ..engine.promotion import as_float
 from ..engine.tensor import Tensor
 from . import window
-from .manipulation import pad
+from .expansion import pad
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 nn_op = functools.partial(op, method=False)

@@ -10,7 +10,7 @@ from ...ops.distance import *
 from ...ops.embedding import *
 from ...ops.loss import *
 from ...ops.normalization import *
-from ...ops.manipulation import pad
+from ...ops.expansion import pad
 from ...ops.pooling import *
 from ...ops.regression_loss import *
 from ...ops.sequence import *
