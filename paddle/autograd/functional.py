@@ -106,6 +106,7 @@ def _batched(batch_axis: int | None, name: str) -> bool:
     return batch_axis == 0
 
 
+@errors.clean
 def jacobian(ys: Any, xs: Any, batch_axis: int | None = None) -> Any:
     """The Jacobian of tensors with respect to tensors that they were computed from.
 
@@ -132,6 +133,7 @@ def jacobian(ys: Any, xs: Any, batch_axis: int | None = None) -> Any:
     return Jacobian(ys, xs, batched)
 
 
+@errors.clean
 def hessian(ys: Tensor, xs: Any, batch_axis: int | None = None) -> Any:
     """The Hessian of a scalar tensor (with `batch_axis=0`: of one number a batch element).
 

@@ -149,6 +149,7 @@ def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, l
     return roots
 
 
+@errors.clean
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves that they were computed from.
 
@@ -182,6 +183,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False)
         _walk(roots, None, set(), False, retain_graph, True)
 
 
+@errors.clean
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool = False, no_grad_vars: Any = None) -> list[Tensor | None]:
     """The gradients of `outputs` with respect to `inputs`; nothing is added to any `.grad`.
@@ -209,21 +211,6 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         >>> float(first), float(second)
         (12.0, 12.0)
     """
-    try:
-        return _grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, no_grad_vars)
-    except Exception as e:
-        errors.trim(e)
-        raise
-
-
-def _list(value: Any, what: str) -> list:
-    values = [value] if isinstance(value, Tensor) or value is None else value
-    if not isinstance(values, (list, tuple)):
-        raise errors.TypeError_(f"grad: {what} must be a Tensor or a list of Tensors, got {type(value).__name__}")
-    return list(values)
-
-
-def _grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, no_grad_vars):
     if not only_inputs:
         raise errors.NotImplemented_("grad: only_inputs=False")
     outputs, inputs = _list(outputs, "outputs"), _list(inputs, "inputs")
@@ -256,3 +243,10 @@ def _grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs
             gradient = _make(gradient._value, gradient._node, gradient._index, True)
         results.append(gradient)
     return results
+
+
+def _list(value: Any, what: str) -> list:
+    values = [value] if isinstance(value, Tensor) or value is None else value
+    if not isinstance(values, (list, tuple)):
+        raise errors.TypeError_(f"grad: {what} must be a Tensor or a list of Tensors, got {type(value).__name__}")
+    return list(values)

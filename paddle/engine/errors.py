@@ -5,8 +5,9 @@ front: ``raise errors.ValueError_("reshape: ...")`` gives ``ValueError: (Invalid
 """
 from __future__ import annotations
 
+import functools
 import os
-from typing import Any
+from typing import Any, Callable
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -78,3 +79,15 @@ def trim(error: BaseException) -> None:
         error.__notes__ = [note for note in error.__notes__ if "JAX has removed its internal frames" not in note]
     error.__cause__ = None
     error.__suppress_context__ = True
+
+
+def clean(function: Callable) -> Callable:
+    """The same function, whose errors end in the caller's line (see `trim`); operators have this from their decorator."""
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except Exception as e:
+            trim(e)
+            raise
+    return wrapper

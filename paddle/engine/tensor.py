@@ -227,6 +227,7 @@ class Tensor:
     def get_strides(self) -> list[int]:
         return official_strides(self)
 
+    @errors.clean
     def stride(self, dim: int | None = None) -> Any:
         strides = official_strides(self)
         return strides if dim is None else strides[dim]
@@ -353,6 +354,7 @@ class Tensor:
     def zero_grad(self) -> None:
         self.clear_gradient()
 
+    @errors.clean
     def backward(self, grad_tensor: "Tensor | None" = None, retain_graph: bool = False, *, dump_backward_graph_path: Any = None) -> None:
         """Compute the gradients of this tensor with respect to the leaves it came from, and add them to their `.grad`.
 
@@ -371,12 +373,9 @@ class Tensor:
             6.0
         """
         from . import autograd
-        try:
-            autograd.backward([self], [grad_tensor], retain_graph)
-        except Exception as e:
-            errors.trim(e)
-            raise
+        autograd.backward([self], [grad_tensor], retain_graph)
 
+    @errors.clean
     def register_hook(self, hook: Callable[["Tensor"], "Tensor | None"]) -> Any:
         """Call `hook(gradient)` when the gradient of this tensor is complete; what it returns (if not None) replaces it.
 
@@ -426,6 +425,7 @@ class Tensor:
         return self
 
     # ---- to Python and NumPy ----
+    @errors.clean
     def numpy(self) -> np.ndarray:
         """A NumPy copy: later in-place changes of the tensor are not seen in it. NumPy has no bfloat16; as officially,
         its bits come as uint16, and `np.asarray(x)` gives the values (type of the package ml_dtypes)."""
@@ -441,6 +441,7 @@ class Tensor:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._concrete("numpy"), dtype=dtype, copy=True)
 
+    @errors.clean
     def item(self, *args: int) -> Any:
         """One element as a Python number: the only one, or that at a flat position or at an index.
 
@@ -454,6 +455,7 @@ class Tensor:
         except IndexError as e:
             raise errors.IndexError_(f"item: {e}") from None
 
+    @errors.clean
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
         return self._concrete("tolist").tolist()
@@ -465,42 +467,51 @@ class Tensor:
                                  f"this has shape {list(array.shape)}")
         return kind(array.reshape(()).item())
 
+    @errors.clean
     def __float__(self) -> float:
         return self._number(float)
 
+    @errors.clean
     def __int__(self) -> int:
         return self._number(int)
 
     __long__ = __int__
 
+    @errors.clean
     def __bool__(self) -> bool:
         return self._number(bool)
 
+    @errors.clean
     def __complex__(self) -> complex:
         return self._number(complex)
 
+    @errors.clean
     def __index__(self) -> int:
         if not self.dtype.is_integer and self.dtype is not dtypes.bool:
             raise TypeError(f"(InvalidType) only integer tensors can be used as an index, this is {self.dtype.name}")
         return self._number(int)
 
+    @errors.clean
     def __len__(self) -> int:
         shape = self._value.shape
         if not shape:
             raise AssertionError("len(): a 0-D tensor has no length")
         return shape[0]
 
+    @errors.clean
     def __iter__(self) -> Iterator["Tensor"]:
         if not self._value.shape:
             raise TypeError("(InvalidType) iter(): a 0-D tensor cannot be iterated over")
         return (self[i] for i in range(self._value.shape[0]))
 
+    @errors.clean
     def __contains__(self, element: Any) -> bool:
         return bool((self == element).any())
 
     def __hash__(self) -> int:
         return id(self)
 
+    @errors.clean
     def __format__(self, spec: str) -> str:
         if not self._value.ndim or spec and self._value.size == 1:
             return format(self.item(), spec)
@@ -536,6 +547,7 @@ class Tensor:
         state = {k: v for k, v in self.__dict__.items() if k != "_grad"}
         return _unpickle, (type(self), self._concrete("pickle"), self._stop, state)
 
+    @errors.clean
     def set_value(self, value: Any) -> None:
         """Overwrite the value with an array or tensor of the same shape; the dtype stays.
 
@@ -590,6 +602,7 @@ class Tensor:
     def pin_memory(self, blocking: bool = True) -> "Tensor":
         return self
 
+    @errors.clean
     def to(self, *args: Any, **kwargs: Any) -> "Tensor":
         """Convert and/or move: ``x.to("float64")``, ``x.to("gpu:0")``, ``x.to(other)``, ``x.to(device, dtype)``.
 

@@ -312,32 +312,25 @@ def _arrange(arrays: list) -> tuple[list, tuple, bool]:
     return [i for _, i, _ in arrays], axes, front
 
 
+@errors.clean
 def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``."""
-    try:
-        items = _normalise(x, index)
-        if _is_basic(items):
-            return slice_get(x, *_plan(x._value.shape, items))
-        basic, arrays = _advanced(x, items)
-        p = _plan(x._value.shape, basic)
-        region = x if all(i == slice(None) for i in basic if i is not None) and None not in basic else slice_get(
-            x, *p)
-        return gather_nd_axes(region, *_arrange(arrays))
-    except Exception as e:
-        errors.trim(e)
-        raise
+    items = _normalise(x, index)
+    if _is_basic(items):
+        return slice_get(x, *_plan(x._value.shape, items))
+    basic, arrays = _advanced(x, items)
+    region = x if _whole(basic) else slice_get(x, *_plan(x._value.shape, basic))
+    return gather_nd_axes(region, *_arrange(arrays))
 
 
+def _whole(basic: list) -> bool:
+    """Whether the basic part of an index leaves the tensor as it is."""
+    return all(isinstance(i, slice) and i == slice(None) for i in basic)
+
+
+@errors.clean
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``, in place, through the tape."""
-    try:
-        _setitem(x, index, value)
-    except Exception as e:
-        errors.trim(e)
-        raise
-
-
-def _setitem(x: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, (np.ndarray, np.generic)):
         value = _make(jnp.asarray(np.array(value)))
     elif not isinstance(value, (Tensor, int, float, builtins.bool, complex)):
@@ -349,7 +342,7 @@ def _setitem(x: Tensor, index: Any, value: Any) -> None:
         x._rebind(slice_set(old, value, *_plan(x._value.shape, items)))
         return
     masks = [(axis, i) for axis, i in enumerate(items) if _is_mask(i)]
-    if len(masks) == 1 and all(_is_mask(i) or isinstance(i, slice) and i == slice(None) for i in items):
+    if len(masks) == 1 and _whole([i for i in items if not _is_mask(i)]):
         axis, mask = masks[0]
         shape = np.shape(value._value if isinstance(value, Tensor) else value)
         if mask.ndim and (int(np.prod(shape)) == 1 or not axis and len(shape) <= x._value.ndim - mask.ndim):
@@ -357,13 +350,12 @@ def _setitem(x: Tensor, index: Any, value: Any) -> None:
             x._rebind(mask_set(old, mask, value, axis))
             return
     basic, arrays = _advanced(x, items)
-    p = _plan(x._value.shape, basic)
-    if all(i == slice(None) for i in basic if i is not None) and None not in basic:
+    if _whole(basic):
         x._rebind(scatter_nd_axes(old, value, *_arrange(arrays)))
         return
-    region = slice_get(old, *p)
-    written = scatter_nd_axes(region, value, *_arrange(arrays))
-    x._rebind(slice_set(old, written, *p))
+    plan = _plan(x._value.shape, basic)
+    written = scatter_nd_axes(slice_get(old, *plan), value, *_arrange(arrays))
+    x._rebind(slice_set(old, written, *plan))
 
 
 Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
