@@ -10,12 +10,11 @@ from typing import Any
 import jax
 
 from ..engine import debug, errors
-from ..engine import place as places
-from ..engine.dtype import DType, default_dtype, to_dtype
+from ..engine.dtype import default_dtype, to_dtype
 from ..engine.modes import Watch
-from ..engine.storage import Storage
 from ..engine.tensor import Parameter, Tensor, _make
 from ..utils import unique_name
+from .conversion import ConversionMethods
 from .parameter import make_parameter
 from .state import StateMethods
 
@@ -56,7 +55,7 @@ def other_names(**names: str) -> Callable:
     return decorate
 
 
-class Layer(StateMethods):
+class Layer(StateMethods, ConversionMethods):
     """A part of a network: subclass it, make parameters and sublayers in `__init__`, compute in `forward`.
 
     Setting a Parameter, a Layer or a Tensor as an attribute registers it (a Tensor as a non-persistable buffer).
@@ -174,6 +173,12 @@ class Layer(StateMethods):
 
         Returns:
             A handle with `remove()`.
+
+        Example:
+            >>> layer = paddle.nn.ReLU()
+            >>> handle = layer.register_forward_pre_hook(lambda layer, inputs: inputs[0] + 1)
+            >>> layer(paddle.zeros([1])).tolist()
+            [1.0]
         """
         return self._add_hook(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
@@ -275,6 +280,12 @@ class Layer(StateMethods):
         """Register a parameter under a name.
 
         Raises KeyError for a name that is empty, has a dot or is taken, TypeError for what is no Parameter.
+
+        Example:
+            >>> layer = paddle.nn.Layer()
+            >>> _ = layer.add_parameter("w", layer.create_parameter([2]))
+            >>> list(layer.state_dict())
+            ['w']
         """
         if "_parameters" not in self.__dict__:
             raise errors.RuntimeError_("add_parameter: super().__init__() must be called first")
@@ -289,7 +300,13 @@ class Layer(StateMethods):
         self.add_parameter(name, param)
 
     def add_sublayer(self, name: str, sublayer: Layer | None) -> Layer | None:
-        """Register a sublayer under a name; returns it. TypeError when it is no Layer."""
+        """Register a sublayer under a name; returns it. TypeError when it is no Layer.
+
+        Example:
+            >>> layer = paddle.nn.Layer()
+            >>> layer.add_sublayer("act", paddle.nn.ReLU())
+            ReLU()
+        """
         if sublayer is not None and not isinstance(sublayer, Layer):
             raise errors.TypeError_(f"add_sublayer: {name!r} must be a Layer or None, got {type(sublayer).__name__}")
         self._sub_layers[name if isinstance(name, str) else str(name)] = sublayer
@@ -349,6 +366,10 @@ class Layer(StateMethods):
         Raises:
             TypeError: `shape` or `attr` of another type.
             ValueError: a negative length, or a name that was used before.
+
+        Example:
+            >>> paddle.nn.Layer().create_parameter([2], is_bias=True).tolist()
+            [0.0, 0.0]
         """
         return make_parameter(shape, attr, dtype or self._dtype, is_bias, default_initializer, self._full_name, device)
 
@@ -368,7 +389,12 @@ class Layer(StateMethods):
     create_variable = create_tensor
 
     def full_name(self) -> str:
-        """The unique name of this layer, such as `linear_0`."""
+        """The unique name of this layer, such as `linear_0`.
+
+        Example:
+            >>> paddle.nn.Layer("encoder").full_name().startswith("encoder_")
+            True
+        """
         return self._full_name
 
     # ---- walking ----
@@ -381,6 +407,10 @@ class Layer(StateMethods):
             include_self: start with this layer, named `prefix`.
             layers_set: layers to leave out; those that are found are added.
             remove_duplicate: each layer once.
+
+        Example:
+            >>> [name for name, _ in paddle.nn.Sequential(paddle.nn.ReLU()).named_sublayers()]
+            ['0']
         """
         seen = set() if layers_set is None else layers_set
         if include_self:
@@ -405,7 +435,12 @@ class Layer(StateMethods):
             yield layer
 
     def sublayers(self, include_self: bool = False) -> list[Layer]:
-        """All layers below this one as a list."""
+        """All layers below this one as a list.
+
+        Example:
+            >>> paddle.nn.Sequential(paddle.nn.ReLU(), paddle.nn.Tanh()).sublayers()
+            [ReLU(), Tanh()]
+        """
         return [layer for _, layer in self.named_sublayers(include_self=include_self)]
 
     def named_children(self) -> Iterator[tuple[str, Layer]]:
@@ -448,7 +483,12 @@ class Layer(StateMethods):
 
     @other_names(recurse="include_sublayers")
     def parameters(self, include_sublayers: bool = True) -> list[Parameter]:
-        """The parameters as a list, each once."""
+        """The parameters as a list, each once.
+
+        Example:
+            >>> [p.shape for p in paddle.nn.Linear(2, 3).parameters()]
+            [[2, 3], [3]]
+        """
         return [p for _, p in self.named_parameters("", include_sublayers)]
 
     @other_names(recurse="include_sublayers")
@@ -460,11 +500,24 @@ class Layer(StateMethods):
 
     @other_names(recurse="include_sublayers")
     def buffers(self, include_sublayers: bool = True) -> list[Tensor]:
-        """The buffers as a list, each once."""
+        """The buffers as a list, each once.
+
+        Example:
+            >>> layer = paddle.nn.Layer()
+            >>> layer.register_buffer("scale", paddle.ones([2]))
+            >>> len(layer.buffers())
+            1
+        """
         return [b for _, b in self.named_buffers("", include_sublayers)]
 
     def apply(self, fn: Callable[[Layer], Any]) -> Layer:
-        """Call `fn` on every layer, sublayers first, and on this one; returns self."""
+        """Call `fn` on every layer, sublayers first, and on this one; returns self.
+
+        Example:
+            >>> _ = paddle.nn.Sequential(paddle.nn.ReLU()).apply(lambda layer: print(type(layer).__name__))
+            ReLU
+            Sequential
+        """
         for layer in self.children():
             layer.apply(fn)
         fn(self)
@@ -482,7 +535,12 @@ class Layer(StateMethods):
         return layer
 
     def get_sublayer(self, target: str) -> Layer:
-        """The layer of a dotted name, this one for "". AttributeError when there is none."""
+        """The layer of a dotted name, this one for "". AttributeError when there is none.
+
+        Example:
+            >>> paddle.nn.Sequential(paddle.nn.Sequential(paddle.nn.ReLU())).get_sublayer("0.0")
+            ReLU()
+        """
         return self._walk(target)
 
     get_submodule = get_sublayer
@@ -499,6 +557,12 @@ class Layer(StateMethods):
         Raises:
             AttributeError: a part is missing or no Layer.
             ValueError: an empty name, or `layer` is no Layer.
+
+        Example:
+            >>> net = paddle.nn.Sequential(paddle.nn.ReLU())
+            >>> net.set_sublayer("0", paddle.nn.Tanh())
+            >>> net[0]
+            Tanh()
         """
         if not target:
             raise errors.ValueError_("set_sublayer: target must name a sublayer, got ''")
@@ -523,7 +587,12 @@ class Layer(StateMethods):
         return found
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a dotted name. AttributeError when there is none."""
+        """The parameter of a dotted name. AttributeError when there is none.
+
+        Example:
+            >>> paddle.nn.Sequential(paddle.nn.Linear(2, 3)).get_parameter("0.bias").shape
+            [3]
+        """
         return self._leaf(target, "_parameters", "parameter")
 
     def get_buffer(self, target: str) -> Tensor:
@@ -532,13 +601,23 @@ class Layer(StateMethods):
 
     # ---- modes and gradients ----
     def train(self, mode: bool = True) -> Layer:
-        """Switch this layer and all below to training (or, with False, to evaluation); returns self."""
+        """Switch this layer and all below to training (or, with False, to evaluation); returns self.
+
+        Example:
+            >>> paddle.nn.Dropout().train(False).training
+            False
+        """
         for layer in self.sublayers(include_self=True):
             layer.training = bool(mode)
         return self
 
     def eval(self) -> Layer:
-        """Switch this layer and all below to evaluation: no dropout, normalization by running statistics."""
+        """Switch this layer and all below to evaluation: no dropout, normalization by running statistics.
+
+        Example:
+            >>> paddle.nn.Dropout().eval()(paddle.ones([2])).tolist()
+            [1.0, 1.0]
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Layer:
@@ -548,108 +627,21 @@ class Layer(StateMethods):
         return self
 
     def clear_gradients(self, set_to_zero: bool = True) -> None:
-        """Zero the gradients of all parameters, or drop them with `set_to_zero=False`."""
+        """Zero the gradients of all parameters, or drop them with `set_to_zero=False`.
+
+        Example:
+            >>> layer = paddle.nn.Linear(1, 1)
+            >>> layer(paddle.ones([1, 1])).backward()
+            >>> layer.clear_gradients()
+            >>> layer.weight.grad.tolist()
+            [[0.0]]
+        """
         for p in self.parameters():
             p.clear_gradient(set_to_zero)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or zero them with `set_to_none=False`."""
         self.clear_gradients(not set_to_none)
-
-    # ---- devices and dtypes ----
-    def _convert(self, dtype: DType | None, device: Any = None, floating_only: bool = True,
-                 keep: tuple[type, ...] = ()) -> Layer:
-        for layer in self.sublayers(include_self=True):
-            if isinstance(layer, keep):
-                continue
-            for tensor in (*layer._parameters.values(), *layer._buffers.values()):
-                for each in (tensor, tensor._grad) if tensor is not None else ():
-                    if each is not None:
-                        _convert(each, dtype if not floating_only or each.dtype.is_floating else None, device)
-            if dtype is not None:
-                layer._dtype = dtype.name
-        return self
-
-    def to(
-        self, device: Any = None, dtype: Any = None, blocking: bool | None = None, non_blocking: bool | None = None
-    ) -> Layer:
-        """Move and convert all parameters and buffers in place.
-
-        Args:
-            device: "cpu", "gpu:0", a Place; None stays.
-            dtype: None stays. As in the official package buffers of integers are converted, too; `float()` and
-                `bfloat16()` leave them alone.
-            blocking, non_blocking: without effect, transfers are asynchronous and safe.
-
-        Returns:
-            This layer.
-
-        Raises:
-            ValueError: no device.
-            TypeError: no dtype.
-
-        Example:
-            >>> paddle.nn.Linear(1, 1).to(dtype="float64").weight.dtype
-            paddle.float64
-        """
-        if blocking not in (None, True, False) or non_blocking not in (None, True, False):
-            raise errors.ValueError_(f"to: blocking must be True, False or None, got {blocking!r}, {non_blocking!r}")
-        if device is not None:
-            device = places.parse_place(device).device()
-        return self._convert(None if dtype is None else to_dtype(dtype), device, floating_only=False)
-
-    def astype(self, dtype: Any = None) -> Layer:
-        """Convert the floating parameters and buffers; returns this layer. ValueError when `dtype` is none."""
-        if dtype is None:
-            raise errors.ValueError_("astype: dtype must be a data type, got None")
-        try:
-            return self._convert(to_dtype(dtype))
-        except TypeError as e:
-            raise errors.ValueError_(f"astype: {e}") from None
-
-    def type(self, dst_type: Any) -> Layer:
-        """Convert all parameters and buffers, see `to`."""
-        return self.to(dtype=dst_type)
-
-    def double(self) -> Layer:
-        """Convert all parameters and buffers to float64."""
-        return self.to(dtype="float64")
-
-    def half(self) -> Layer:
-        """Convert all parameters and buffers to float16."""
-        return self.to(dtype="float16")
-
-    def _to_floating(self, dtype: str, excluded_layers: Any) -> Layer:
-        kinds = excluded_layers or ()
-        if not isinstance(kinds, (list, tuple)):
-            kinds = [kinds]
-        if not all(isinstance(k, type) and issubclass(k, Layer) for k in kinds):
-            raise errors.TypeError_(f"excluded_layers must be Layer classes, got {errors.describe(excluded_layers)}")
-        return self._convert(to_dtype(dtype), keep=tuple(kinds))
-
-    def float(self, excluded_layers: Any = None) -> Layer:
-        """Convert the floating parameters and buffers to float32, except in layers of the classes `excluded_layers`."""
-        return self._to_floating("float32", excluded_layers)
-
-    def float16(self, excluded_layers: Any = None) -> Layer:
-        """Convert the floating parameters and buffers to float16, except in layers of the classes `excluded_layers`."""
-        return self._to_floating("float16", excluded_layers)
-
-    def bfloat16(self, excluded_layers: Any = None) -> Layer:
-        """Convert the floating parameters and buffers to bfloat16, except in layers of the classes `excluded_layers`."""
-        return self._to_floating("bfloat16", excluded_layers)
-
-    def cpu(self) -> Layer:
-        """Move to the CPU."""
-        return self.to(device="cpu")
-
-    def cuda(self, device: Any = None) -> Layer:
-        """Move to a GPU: a number, a Place, by default the first."""
-        return self.to(device=f"gpu:{device or 0}" if device is None or isinstance(device, int) else device)
-
-    def xpu(self, device: Any = None) -> Layer:
-        """Move to an XPU."""
-        return self.to(device=f"xpu:{device or 0}" if device is None or isinstance(device, int) else device)
 
     # ---- text ----
     def extra_repr(self) -> str:
@@ -669,16 +661,3 @@ class Layer(StateMethods):
             + "\n".join(["  " + line if line else line for line in lines] + ["  " + c for c in children])
             + "\n)"
         )
-
-
-def _convert(tensor: Tensor, dtype: DType | None, device: Any) -> None:
-    """Another dtype or device for a tensor, in place and outside the tape."""
-    value = tensor._value
-    if dtype is not None and tensor.dtype is not dtype:
-        if tensor.dtype.is_complex and not dtype.is_complex:
-            value = jax.numpy.real(value)
-        value = value.astype(dtype.numpy)
-    if device is not None and not isinstance(value, jax.core.Tracer) and device not in value.devices():
-        value = places.put(value, device)
-    if value is not tensor._value:
-        tensor._storage = Storage(value)  # a slot of its own: who shares the old one keeps it

@@ -1,5 +1,7 @@
 """Sequential, LayerList, LayerDict, ParameterList, ParameterDict."""
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import paddle
 from paddle import nn
@@ -185,3 +187,53 @@ def test_parameter_dict():
     for call, error in ((lambda: p["z"], KeyError), (lambda: p.__setitem__("z", paddle.ones([1])), TypeError)):
         with pytest.raises(error):
             call()
+
+
+# ---- containers against the lists of Python ----
+KINDS = st.sampled_from(["append", "insert", "pop", "set", "delete", "slice", "cut"])
+ACTIONS = st.lists(st.tuples(KINDS, st.integers(-6, 6), st.integers(-6, 6)), max_size=12)
+
+
+@given(ACTIONS)
+@settings(deadline=None, max_examples=60)
+def test_layer_list_is_a_list(actions):
+    layers, model = nn.LayerList(), []
+    for action, i, j in actions:
+        fresh = nn.Identity()
+        inside = -len(model) <= i < len(model)
+        if action == "append":
+            layers.append(fresh), model.append(fresh)
+        elif action == "insert" and -len(model) <= i <= len(model):
+            layers.insert(i, fresh), model.insert(i, fresh)
+        elif action == "pop" and inside:
+            assert layers.pop(i) is model.pop(i)
+        elif action == "set" and inside:
+            layers[i] = model[i] = fresh
+        elif action == "delete" and inside:
+            del layers[i], model[i]
+        elif action == "slice":
+            layers[i:j] = model[i:j] = [fresh, fresh]
+        elif action == "cut":
+            del layers[i:j], model[i:j]
+        assert list(layers) == model and list(layers._sub_layers) == [str(k) for k in range(len(model))]
+        assert list(layers[i:j]) == model[i:j]
+
+
+@given(ACTIONS)
+@settings(deadline=None, max_examples=60)
+def test_sequential_is_a_list(actions):
+    layers, model = nn.Sequential(), []
+    for action, i, j in actions:
+        fresh = nn.Identity()
+        inside = -len(model) <= i < len(model)
+        if action == "append":
+            layers.append(fresh), model.append(fresh)
+        elif action == "insert" and -len(model) <= i <= len(model):
+            layers.insert(i, fresh), model.insert(i, fresh)
+        elif action == "set" and inside:
+            layers[i] = model[i] = fresh
+        elif action == "delete" and inside:
+            del layers[i], model[i]
+        elif action == "cut":
+            del layers[i:j], model[i:j]
+        assert list(layers) == model and list(layers[i:j]) == model[i:j]

@@ -78,6 +78,10 @@ class Dirac(Initializer):
 
     Raises:
         ValueError: the parameter is no filter of 1 to 3 spatial dimensions, or `groups` does not divide its outputs.
+
+    Example:
+        >>> paddle.nn.Conv1D(1, 1, 3, weight_attr=paddle.nn.initializer.Dirac()).weight.tolist()
+        [[[0.0, 1.0, 0.0]]]
     """
 
     def __init__(self, groups: int = 1, name: str | None = None):
@@ -106,6 +110,11 @@ class Bilinear(Initializer):
 
     Raises:
         ValueError: the parameter is not [out, in, k, k].
+
+    Example:
+        >>> attr = paddle.nn.initializer.Bilinear()
+        >>> paddle.nn.Conv2DTranspose(1, 1, 4, weight_attr=attr).weight.shape
+        [1, 1, 4, 4]
     """
 
     def array(self, shape, dtype):

@@ -21,7 +21,12 @@ class _Activation(Layer):
 
 
 class CELU(_Activation):
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)) (Barron 2017)."""
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)) (Barron 2017).
+
+    Example:
+        >>> paddle.nn.CELU()(paddle.to_tensor([0.0, 2.0])).tolist()
+        [0.0, 2.0]
+    """
 
     _shown = ("alpha",)
 
@@ -34,7 +39,12 @@ class CELU(_Activation):
 
 
 class ELU(_Activation):
-    """x where positive, otherwise alpha * (exp(x) - 1) (Clevert et al., ICLR 2016)."""
+    """x where positive, otherwise alpha * (exp(x) - 1) (Clevert et al., ICLR 2016).
+
+    Example:
+        >>> paddle.nn.ELU()(paddle.to_tensor([0.0, 2.0])).tolist()
+        [0.0, 2.0]
+    """
 
     _shown = ("alpha",)
 
@@ -68,7 +78,12 @@ class GELU(_Activation):
 
 
 class GLU(_Activation):
-    """First half times the sigmoid of the second half, split along `axis` (Dauphin et al., ICML 2017)."""
+    """First half times the sigmoid of the second half, split along `axis` (Dauphin et al., ICML 2017).
+
+    Example:
+        >>> paddle.nn.GLU()(paddle.to_tensor([2.0, 0.0])).tolist()
+        [1.0]
+    """
 
     _shown = ("axis",)
 
@@ -85,7 +100,12 @@ class GLU(_Activation):
 
 
 class Hardshrink(_Activation):
-    """x where |x| > threshold, otherwise zero."""
+    """x where |x| > threshold, otherwise zero.
+
+    Example:
+        >>> paddle.nn.Hardshrink()(paddle.to_tensor([0.25, 1.0])).tolist()
+        [0.0, 1.0]
+    """
 
     _shown = ("threshold",)
 
@@ -102,21 +122,36 @@ class Hardshrink(_Activation):
 
 
 class Hardsigmoid(_Activation):
-    """x / 6 + 1 / 2, cut at 0 and 1."""
+    """x / 6 + 1 / 2, cut at 0 and 1.
+
+    Example:
+        >>> paddle.nn.Hardsigmoid()(paddle.to_tensor([-3.0, 0.0, 3.0])).tolist()
+        [0.0, 0.5, 1.0]
+    """
 
     def forward(self, x):
         return F.hardsigmoid(x)
 
 
 class Hardswish(_Activation):
-    """x times hardsigmoid(x) (Howard et al., ICCV 2019)."""
+    """x times hardsigmoid(x) (Howard et al., ICCV 2019).
+
+    Example:
+        >>> paddle.nn.Hardswish()(paddle.to_tensor([-3.0, 3.0])).tolist()
+        [0.0, 3.0]
+    """
 
     def forward(self, x):
         return F.hardswish(x)
 
 
 class Hardtanh(_Activation):
-    """x cut at `min` and `max`."""
+    """x cut at `min` and `max`.
+
+    Example:
+        >>> paddle.nn.Hardtanh()(paddle.to_tensor([-2.0, 0.5])).tolist()
+        [-1.0, 0.5]
+    """
 
     _shown = ("min", "max")
 
@@ -129,7 +164,12 @@ class Hardtanh(_Activation):
 
 
 class LeakyReLU(_Activation):
-    """x where positive, otherwise negative_slope * x."""
+    """x where positive, otherwise negative_slope * x.
+
+    Example:
+        >>> paddle.nn.LeakyReLU(0.5)(paddle.to_tensor([-2.0, 2.0])).tolist()
+        [-1.0, 2.0]
+    """
 
     _shown = ("negative_slope",)
 
@@ -142,14 +182,24 @@ class LeakyReLU(_Activation):
 
 
 class LogSigmoid(_Activation):
-    """The logarithm of the sigmoid."""
+    """The logarithm of the sigmoid.
+
+    Example:
+        >>> round(float(paddle.nn.LogSigmoid()(paddle.to_tensor(0.0))), 4)
+        -0.6931
+    """
 
     def forward(self, x):
         return F.log_sigmoid(x)
 
 
 class LogSoftmax(_Activation):
-    """The logarithm of softmax along `axis`."""
+    """The logarithm of softmax along `axis`.
+
+    Example:
+        >>> paddle.nn.LogSoftmax()(paddle.zeros([1])).tolist()
+        [0.0]
+    """
 
     _shown = ("axis",)
 
@@ -162,7 +212,12 @@ class LogSoftmax(_Activation):
 
 
 class Maxout(_Activation):
-    """The largest of each group of `groups` neighbours along `axis` (Goodfellow et al., ICML 2013)."""
+    """The largest of each group of `groups` neighbours along `axis` (Goodfellow et al., ICML 2013).
+
+    Example:
+        >>> paddle.nn.Maxout(2)(paddle.ones([1, 4, 2, 2])).shape
+        [1, 2, 2, 2]
+    """
 
     _shown = ("groups", "axis")
 
@@ -175,7 +230,12 @@ class Maxout(_Activation):
 
 
 class Mish(_Activation):
-    """x * tanh(softplus(x)) (Misra, BMVC 2020)."""
+    """x * tanh(softplus(x)) (Misra, BMVC 2020).
+
+    Example:
+        >>> paddle.nn.Mish()(paddle.to_tensor([0.0])).tolist()
+        [0.0]
+    """
 
     def forward(self, x):
         return F.mish(x)
@@ -210,7 +270,12 @@ class PReLU(_Activation):
 
 class RReLU(_Activation):
     """x where positive, otherwise x times a slope that is drawn from [lower, upper] in training, and their mean in
-    evaluation (Xu et al. 2015)."""
+    evaluation (Xu et al. 2015).
+
+    Example:
+        >>> paddle.nn.RReLU().eval()(paddle.to_tensor([0.0, 2.0])).tolist()
+        [0.0, 2.0]
+    """
 
     def __init__(self, lower=1.0 / 8.0, upper=1.0 / 3.0, name=None):
         super().__init__(name)
@@ -238,14 +303,24 @@ class ReLU(_Activation):
 
 
 class ReLU6(_Activation):
-    """x cut at 0 and 6."""
+    """x cut at 0 and 6.
+
+    Example:
+        >>> paddle.nn.ReLU6()(paddle.to_tensor([-1.0, 7.0])).tolist()
+        [0.0, 6.0]
+    """
 
     def forward(self, x):
         return F.relu6(x)
 
 
 class SELU(_Activation):
-    """scale * (x where positive, otherwise alpha * (exp(x) - 1)) (Klambauer et al., NeurIPS 2017)."""
+    """scale * (x where positive, otherwise alpha * (exp(x) - 1)) (Klambauer et al., NeurIPS 2017).
+
+    Example:
+        >>> paddle.nn.SELU()(paddle.to_tensor([0.0])).tolist()
+        [0.0]
+    """
 
     _shown = ("scale", "alpha")
 
@@ -258,14 +333,24 @@ class SELU(_Activation):
 
 
 class Sigmoid(_Activation):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Example:
+        >>> paddle.nn.Sigmoid()(paddle.to_tensor([0.0])).tolist()
+        [0.5]
+    """
 
     def forward(self, x):
         return F.sigmoid(x)
 
 
 class Silu(_Activation):
-    """x * sigmoid(x). With `inplace` the input is overwritten."""
+    """x * sigmoid(x). With `inplace` the input is overwritten.
+
+    Example:
+        >>> paddle.nn.Silu()(paddle.to_tensor([0.0])).tolist()
+        [0.0]
+    """
 
     _shown = ("inplace",)
 
@@ -296,7 +381,12 @@ class Softmax(_Activation):
 
 
 class Softmax2D(_Activation):
-    """Softmax over the channels of [C, H, W] or [N, C, H, W]. AssertionError for another number of axes."""
+    """Softmax over the channels of [C, H, W] or [N, C, H, W]. AssertionError for another number of axes.
+
+    Example:
+        >>> paddle.nn.Softmax2D()(paddle.zeros([2, 1, 1])).tolist()
+        [[[0.5]], [[0.5]]]
+    """
 
     def forward(self, x):
         if x.ndim not in (3, 4):
@@ -305,7 +395,12 @@ class Softmax2D(_Activation):
 
 
 class Softplus(_Activation):
-    """log(1 + exp(beta * x)) / beta, and x where beta * x > threshold."""
+    """log(1 + exp(beta * x)) / beta, and x where beta * x > threshold.
+
+    Example:
+        >>> round(float(paddle.nn.Softplus()(paddle.to_tensor(0.0))), 4)
+        0.6931
+    """
 
     _shown = ("beta", "threshold")
 
@@ -318,7 +413,12 @@ class Softplus(_Activation):
 
 
 class Softshrink(_Activation):
-    """x moved towards zero by `threshold`, at most to zero. ValueError for a negative threshold when it is called."""
+    """x moved towards zero by `threshold`, at most to zero. ValueError for a negative threshold when it is called.
+
+    Example:
+        >>> paddle.nn.Softshrink()(paddle.to_tensor([-1.0, 0.25])).tolist()
+        [-0.5, 0.0]
+    """
 
     _shown = ("threshold",)
 
@@ -335,35 +435,60 @@ class Softshrink(_Activation):
 
 
 class Softsign(_Activation):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    Example:
+        >>> paddle.nn.Softsign()(paddle.to_tensor([1.0])).tolist()
+        [0.5]
+    """
 
     def forward(self, x):
         return F.softsign(x)
 
 
 class Swish(_Activation):
-    """x * sigmoid(x) (Ramachandran et al. 2017)."""
+    """x * sigmoid(x) (Ramachandran et al. 2017).
+
+    Example:
+        >>> paddle.nn.Swish()(paddle.to_tensor([0.0])).tolist()
+        [0.0]
+    """
 
     def forward(self, x):
         return F.swish(x)
 
 
 class Tanh(_Activation):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Example:
+        >>> paddle.nn.Tanh()(paddle.to_tensor([0.0])).tolist()
+        [0.0]
+    """
 
     def forward(self, x):
         return F.tanh(x)
 
 
 class Tanhshrink(_Activation):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    Example:
+        >>> paddle.nn.Tanhshrink()(paddle.to_tensor([0.0])).tolist()
+        [0.0]
+    """
 
     def forward(self, x):
         return F.tanhshrink(x)
 
 
 class ThresholdedReLU(_Activation):
-    """x where x > threshold, otherwise `value`."""
+    """x where x > threshold, otherwise `value`.
+
+    Example:
+        >>> paddle.nn.ThresholdedReLU()(paddle.to_tensor([0.5, 2.0])).tolist()
+        [0.0, 2.0]
+    """
 
     _shown = ("threshold", "value")
 

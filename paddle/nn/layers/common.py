@@ -216,7 +216,12 @@ class Dropout2D(Layer):
 
 
 class Dropout3D(Layer):
-    """In training sets whole channels of [N, C, D, H, W] to zero with probability p."""
+    """In training sets whole channels of [N, C, D, H, W] to zero with probability p.
+
+    Example:
+        >>> paddle.nn.Dropout3D(0.5)(paddle.ones([1, 2, 3, 3, 3])).shape
+        [1, 2, 3, 3, 3]
+    """
 
     def __init__(self, p=0.5, data_format="NCDHW", name=None):
         super().__init__()
@@ -230,7 +235,12 @@ class Dropout3D(Layer):
 
 
 class AlphaDropout(Layer):
-    """Dropout that keeps mean and variance of self-normalizing networks (Klambauer et al., NeurIPS 2017)."""
+    """Dropout that keeps mean and variance of self-normalizing networks (Klambauer et al., NeurIPS 2017).
+
+    Example:
+        >>> paddle.nn.AlphaDropout(0.5)(paddle.ones([2, 3])).shape
+        [2, 3]
+    """
 
     def __init__(self, p=0.5, name=None):
         super().__init__()
@@ -244,7 +254,12 @@ class AlphaDropout(Layer):
 
 
 class FeatureAlphaDropout(Layer):
-    """Alpha dropout of whole channels."""
+    """Alpha dropout of whole channels.
+
+    Example:
+        >>> paddle.nn.FeatureAlphaDropout(0.5)(paddle.ones([2, 3])).shape
+        [2, 3]
+    """
 
     def __init__(self, p=0.5, name=None):
         super().__init__()
@@ -410,7 +425,12 @@ class UpsamplingNearest2D(Layer):
 
 
 class UpsamplingBilinear2D(UpsamplingNearest2D):
-    """Resizes images bilinearly with the corners kept in place."""
+    """Resizes images bilinearly with the corners kept in place.
+
+    Example:
+        >>> paddle.nn.UpsamplingBilinear2D(scale_factor=2)(paddle.ones([1, 1, 2, 2])).shape
+        [1, 1, 4, 4]
+    """
 
     @other_names(input="x")
     def forward(self, x):

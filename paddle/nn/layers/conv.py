@@ -237,7 +237,12 @@ class Conv2DTranspose(_Conv):
 
 
 class Conv3DTranspose(_Conv):
-    """The transpose of a convolution over [N, C, D, H, W]; the arguments are those of Conv2DTranspose."""
+    """The transpose of a convolution over [N, C, D, H, W]; the arguments are those of Conv2DTranspose.
+
+    Example:
+        >>> paddle.nn.Conv3DTranspose(2, 3, 2, stride=2)(paddle.ones([1, 2, 2, 3, 2])).shape
+        [1, 3, 4, 6, 4]
+    """
 
     _axes, _transposed = 3, True
 

@@ -87,7 +87,12 @@ class MSELoss(Layer):
 
 
 class L1Loss(Layer):
-    """|input - label|."""
+    """|input - label|.
+
+    Example:
+        >>> round(float(paddle.nn.L1Loss()(paddle.ones([2]), paddle.zeros([2]))), 4)
+        1.0
+    """
 
     def __init__(self, reduction="mean", name=None):
         super().__init__()
@@ -104,6 +109,10 @@ class SmoothL1Loss(Layer):
         reduction: "mean", "sum" or "none".
         delta: where the parts meet.
         is_huber: False divides by delta.
+
+    Example:
+        >>> round(float(paddle.nn.SmoothL1Loss()(paddle.ones([2]), paddle.zeros([2]))), 4)
+        0.5
     """
 
     def __init__(self, reduction="mean", delta=1.0, is_huber=True, name=None):
@@ -116,7 +125,12 @@ class SmoothL1Loss(Layer):
 
 
 class BCELoss(Layer):
-    """Cross entropy of probabilities of two classes; `weight` is a factor for each sample."""
+    """Cross entropy of probabilities of two classes; `weight` is a factor for each sample.
+
+    Example:
+        >>> round(float(paddle.nn.BCELoss()(paddle.full([2], 0.5), paddle.ones([2]))), 4)
+        0.6931
+    """
 
     def __init__(self, weight=None, reduction="mean", name=None):
         super().__init__()
@@ -127,7 +141,12 @@ class BCELoss(Layer):
 
 
 class BCEWithLogitsLoss(Layer):
-    """Cross entropy of the sigmoid of logits; `pos_weight` is a factor for positive labels."""
+    """Cross entropy of the sigmoid of logits; `pos_weight` is a factor for positive labels.
+
+    Example:
+        >>> round(float(paddle.nn.BCEWithLogitsLoss()(paddle.zeros([2]), paddle.ones([2]))), 4)
+        0.6931
+    """
 
     def __init__(self, weight=None, reduction="mean", pos_weight=None, name=None):
         super().__init__()
@@ -140,7 +159,12 @@ class BCEWithLogitsLoss(Layer):
 
 class KLDivLoss(Layer):
     """label * (log(label) - input), `input` being logarithms; with `log_target` so is the label. `reduction` may also be
-    "batchmean"."""
+    "batchmean".
+
+    Example:
+        >>> round(float(paddle.nn.KLDivLoss()(paddle.zeros([2]), paddle.ones([2]))), 4)
+        0.0
+    """
 
     def __init__(self, reduction="mean", log_target=False):
         super().__init__()
@@ -151,7 +175,12 @@ class KLDivLoss(Layer):
 
 
 class MarginRankingLoss(Layer):
-    """max(0, margin - label * (input - other))."""
+    """max(0, margin - label * (input - other)).
+
+    Example:
+        >>> round(float(paddle.nn.MarginRankingLoss()(paddle.zeros([2]), paddle.ones([2]), paddle.ones([2]))), 4)
+        1.0
+    """
 
     def __init__(self, margin=0.0, reduction="mean", name=None):
         super().__init__()
@@ -162,7 +191,12 @@ class MarginRankingLoss(Layer):
 
 
 class HingeEmbeddingLoss(Layer):
-    """The input where the label is 1, max(0, margin - input) where it is -1."""
+    """The input where the label is 1, max(0, margin - input) where it is -1.
+
+    Example:
+        >>> round(float(paddle.nn.HingeEmbeddingLoss()(paddle.ones([2]), paddle.ones([2]))), 4)
+        1.0
+    """
 
     def __init__(self, margin=1.0, reduction="mean", name=None):
         super().__init__()
@@ -173,7 +207,12 @@ class HingeEmbeddingLoss(Layer):
 
 
 class CosineEmbeddingLoss(Layer):
-    """1 - cos where the label is 1, max(0, cos - margin) where it is -1."""
+    """1 - cos where the label is 1, max(0, cos - margin) where it is -1.
+
+    Example:
+        >>> round(float(paddle.nn.CosineEmbeddingLoss()(paddle.ones([1, 2]), paddle.ones([1, 2]), paddle.ones([1]))), 4)
+        0.0
+    """
 
     def __init__(self, margin=0, reduction="mean", name=None):
         super().__init__()
@@ -194,6 +233,10 @@ class TripletMarginLoss(Layer):
         epsilon: added to the differences.
         swap: take the distance from `positive` to `negative` where that is smaller.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> round(float(paddle.nn.TripletMarginLoss()(paddle.zeros([1, 2]), paddle.zeros([1, 2]), paddle.zeros([1, 2]))), 4)
+        1.0
     """
 
     def __init__(self, margin=1.0, p=2.0, epsilon=1e-6, swap=False, reduction="mean", name=None):
@@ -206,7 +249,13 @@ class TripletMarginLoss(Layer):
 
 
 class TripletMarginWithDistanceLoss(Layer):
-    """TripletMarginLoss with a distance of one's own, by default the Euclidean one."""
+    """TripletMarginLoss with a distance of one's own, by default the Euclidean one.
+
+    Example:
+        >>> x = paddle.zeros([1, 2])
+        >>> float(paddle.nn.TripletMarginWithDistanceLoss(margin=0.5)(x, x, x))
+        0.5
+    """
 
     def __init__(self, distance_function=None, margin=1.0, swap=False, reduction="mean", name=None):
         super().__init__()
@@ -219,7 +268,12 @@ class TripletMarginWithDistanceLoss(Layer):
 
 
 class SoftMarginLoss(Layer):
-    """log(1 + exp(-label * input))."""
+    """log(1 + exp(-label * input)).
+
+    Example:
+        >>> round(float(paddle.nn.SoftMarginLoss()(paddle.zeros([2]), paddle.ones([2]))), 4)
+        0.6931
+    """
 
     def __init__(self, reduction="mean", name=None):
         super().__init__()
@@ -230,7 +284,12 @@ class SoftMarginLoss(Layer):
 
 
 class MultiMarginLoss(Layer):
-    """max(0, margin - input[label] + input[j]) to the power p, over the other classes j."""
+    """max(0, margin - input[label] + input[j]) to the power p, over the other classes j.
+
+    Example:
+        >>> round(float(paddle.nn.MultiMarginLoss()(paddle.zeros([1, 2]), paddle.to_tensor([1]))), 4)
+        0.5
+    """
 
     def __init__(self, p=1, margin=1.0, weight=None, reduction="mean", name=None):
         super().__init__()
@@ -242,7 +301,12 @@ class MultiMarginLoss(Layer):
 
 
 class MultiLabelMarginLoss(Layer):
-    """MultiMarginLoss where each sample has several labels, filled up with -1."""
+    """MultiMarginLoss where each sample has several labels, filled up with -1.
+
+    Example:
+        >>> round(float(paddle.nn.MultiLabelMarginLoss()(paddle.zeros([1, 2]), paddle.to_tensor([[1, -1]]))), 4)
+        0.5
+    """
 
     def __init__(self, reduction="mean", name=None):
         super().__init__()
@@ -253,7 +317,12 @@ class MultiLabelMarginLoss(Layer):
 
 
 class MultiLabelSoftMarginLoss(Layer):
-    """The mean over the classes of the cross entropy of sigmoids; `weight` is a factor for each class."""
+    """The mean over the classes of the cross entropy of sigmoids; `weight` is a factor for each class.
+
+    Example:
+        >>> round(float(paddle.nn.MultiLabelSoftMarginLoss()(paddle.zeros([1, 2]), paddle.ones([1, 2]))), 4)
+        0.6931
+    """
 
     def __init__(self, weight=None, reduction="mean", name=None):
         super().__init__()
@@ -274,6 +343,10 @@ class PoissonNLLLoss(Layer):
 
     Raises:
         ValueError: `epsilon` is not positive.
+
+    Example:
+        >>> round(float(paddle.nn.PoissonNLLLoss()(paddle.zeros([2]), paddle.ones([2]))), 4)
+        1.0
     """
 
     def __init__(self, log_input=True, full=False, epsilon=1e-8, reduction="mean", name=None):
@@ -294,6 +367,10 @@ class GaussianNLLLoss(Layer):
         full: add the constant term.
         epsilon: the least variance.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> round(float(paddle.nn.GaussianNLLLoss()(paddle.ones([2]), paddle.ones([2]), paddle.ones([2]))), 4)
+        0.0
     """
 
     def __init__(self, full=False, epsilon=1e-6, reduction="mean", name=None):
@@ -312,6 +389,10 @@ class CTCLoss(Layer):
         blank: the class that stands for nothing.
         reduction: "mean", "sum" or "none".
         zero_infinity: an impossible alignment costs nothing instead of infinity.
+
+    Example:
+        >>> paddle.nn.CTCLoss(blank=0).reduction
+        'mean'
     """
 
     def __init__(self, blank=0, reduction="mean", zero_infinity=False):
@@ -330,6 +411,10 @@ class RNNTLoss(Layer):
         blank: the class that stands for nothing.
         fastemit_lambda: how much early output is favoured.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> paddle.nn.RNNTLoss().fastemit_lambda
+        0.001
     """
 
     def __init__(self, blank=0, fastemit_lambda=0.001, reduction="mean", name=None):
@@ -353,6 +438,10 @@ class HSigmoidLoss(Layer):
 
     Raises:
         ValueError: fewer than two classes.
+
+    Example:
+        >>> paddle.nn.HSigmoidLoss(4, 6).weight.shape
+        [5, 4]
     """
 
     def __init__(
@@ -386,6 +475,10 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
 
     Raises:
         ValueError: cutoffs of another form.
+
+    Example:
+        >>> paddle.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10]).log_prob(paddle.ones([3, 8])).shape
+        [3, 20]
     """
 
     def __init__(

@@ -97,7 +97,12 @@ class BatchNorm2D(_BatchNorm):
 
 
 class BatchNorm3D(_BatchNorm):
-    """Batch normalization of [N, C, D, H, W]; the arguments are those of BatchNorm2D, with "NCDHW" or "NDHWC"."""
+    """Batch normalization of [N, C, D, H, W]; the arguments are those of BatchNorm2D, with "NCDHW" or "NDHWC".
+
+    Example:
+        >>> paddle.nn.BatchNorm3D(3)(paddle.ones([1, 3, 2, 2, 2])).shape
+        [1, 3, 2, 2, 2]
+    """
 
     _ranks = (5,)
 
@@ -157,6 +162,10 @@ class BatchNorm(_BatchNorm):
         data_layout: "NCHW" or "NHWC".
         moving_mean_name, moving_variance_name: names of the running statistics.
         trainable_statistics: use the statistics of the batch in evaluation, too.
+
+    Example:
+        >>> paddle.nn.BatchNorm(3)(paddle.ones([2, 3, 4])).shape
+        [2, 3, 4]
     """
 
     def __init__(self, num_channels, act=None, is_test=False, momentum=0.9, epsilon=1e-05, param_attr=None, bias_attr=None,
@@ -298,7 +307,12 @@ class _InstanceNorm(Layer):
 
 
 class InstanceNorm1D(_InstanceNorm):
-    """Instance normalization of [N, C, L]; the arguments are those of InstanceNorm2D."""
+    """Instance normalization of [N, C, L]; the arguments are those of InstanceNorm2D.
+
+    Example:
+        >>> paddle.nn.InstanceNorm1D(3)(paddle.ones([2, 3, 4])).shape
+        [2, 3, 4]
+    """
 
     _ranks = (2, 3)
 
@@ -335,7 +349,12 @@ class InstanceNorm2D(_InstanceNorm):
 
 
 class InstanceNorm3D(_InstanceNorm):
-    """Instance normalization of [N, C, D, H, W]; the arguments are those of InstanceNorm2D."""
+    """Instance normalization of [N, C, D, H, W]; the arguments are those of InstanceNorm2D.
+
+    Example:
+        >>> paddle.nn.InstanceNorm3D(3)(paddle.ones([1, 3, 2, 2, 2])).shape
+        [1, 3, 2, 2, 2]
+    """
 
     _ranks = (5,)
 
@@ -346,7 +365,12 @@ class InstanceNorm3D(_InstanceNorm):
 
 
 class LocalResponseNorm(Layer):
-    """Divides by a power of the mean square over `size` neighbouring channels (Krizhevsky et al., NeurIPS 2012)."""
+    """Divides by a power of the mean square over `size` neighbouring channels (Krizhevsky et al., NeurIPS 2012).
+
+    Example:
+        >>> paddle.nn.LocalResponseNorm(5)(paddle.ones([1, 3, 2, 2])).shape
+        [1, 3, 2, 2]
+    """
 
     def __init__(self, size, alpha=0.0001, beta=0.75, k=1.0, data_format="NCHW", name=None):
         super().__init__()

@@ -76,7 +76,12 @@ class Pad2D(_Pad):
 
 
 class Pad3D(_Pad):
-    """Pads depth, height and width of [N, C, D, H, W]; a list of widths is [left, right, top, bottom, front, back]."""
+    """Pads depth, height and width of [N, C, D, H, W]; a list of widths is [left, right, top, bottom, front, back].
+
+    Example:
+        >>> paddle.nn.Pad3D([1, 0, 0, 0, 0, 0])(paddle.ones([1, 1, 2, 2, 2])).shape
+        [1, 1, 2, 2, 3]
+    """
 
     _axes = 3
 
@@ -85,105 +90,180 @@ class Pad3D(_Pad):
 
 
 class ZeroPad1D(Pad1D):
-    """Pads with zeros."""
+    """Pads with zeros.
+
+    Example:
+        >>> paddle.nn.ZeroPad1D([1, 2])(paddle.to_tensor([[[1.0, 2.0, 3.0]]])).tolist()
+        [[[0.0, 1.0, 2.0, 3.0, 0.0, 0.0]]]
+    """
 
     def __init__(self, padding, data_format="NCL", name=None):
         super().__init__(padding, "constant", 0.0, data_format, name)
 
 
 class ZeroPad2D(Pad2D):
-    """Pads with zeros."""
+    """Pads with zeros.
+
+    Example:
+        >>> paddle.nn.ZeroPad2D(1)(paddle.ones([1, 1, 2, 3])).shape
+        [1, 1, 4, 5]
+    """
 
     def __init__(self, padding, data_format="NCHW", name=None):
         super().__init__(padding, "constant", 0.0, data_format, name)
 
 
 class ZeroPad3D(Pad3D):
-    """Pads with zeros."""
+    """Pads with zeros.
+
+    Example:
+        >>> paddle.nn.ZeroPad3D(1)(paddle.ones([1, 1, 2, 2, 2])).shape
+        [1, 1, 4, 4, 4]
+    """
 
     def __init__(self, padding, data_format="NCDHW", name=None):
         super().__init__(padding, "constant", 0.0, data_format, name)
 
 
 class ConstantPad1D(Pad1D):
-    """Pads with `value`."""
+    """Pads with `value`.
+
+    Example:
+        >>> paddle.nn.ConstantPad1D([1, 2], 7.0)(paddle.to_tensor([[[1.0]]])).tolist()
+        [[[7.0, 1.0, 7.0, 7.0]]]
+    """
 
     def __init__(self, padding, value, data_format="NCL", name=None):
         super().__init__(padding, "constant", value, data_format, name)
 
 
 class ConstantPad2D(Pad2D):
-    """Pads with `value`."""
+    """Pads with `value`.
+
+    Example:
+        >>> paddle.nn.ConstantPad2D(1, 7.0)(paddle.ones([1, 1, 2, 3])).shape
+        [1, 1, 4, 5]
+    """
 
     def __init__(self, padding, value, data_format="NCHW", name=None):
         super().__init__(padding, "constant", value, data_format, name)
 
 
 class ConstantPad3D(Pad3D):
-    """Pads with `value`."""
+    """Pads with `value`.
+
+    Example:
+        >>> paddle.nn.ConstantPad3D(1, 7.0)(paddle.ones([1, 1, 2, 2, 2])).shape
+        [1, 1, 4, 4, 4]
+    """
 
     def __init__(self, padding, value, data_format="NCDHW", name=None):
         super().__init__(padding, "constant", value, data_format, name)
 
 
 class CircularPad1D(Pad1D):
-    """Pads as if the signal went round."""
+    """Pads as if the signal went round.
+
+    Example:
+        >>> paddle.nn.CircularPad1D([1, 2])(paddle.to_tensor([[[1.0, 2.0, 3.0]]])).tolist()
+        [[[3.0, 1.0, 2.0, 3.0, 1.0, 2.0]]]
+    """
 
     def __init__(self, padding, data_format="NCL", name=None):
         super().__init__(padding, "circular", 0.0, data_format, name)
 
 
 class CircularPad2D(Pad2D):
-    """Pads as if the image went round."""
+    """Pads as if the image went round.
+
+    Example:
+        >>> paddle.nn.CircularPad2D(1)(paddle.ones([1, 1, 2, 3])).shape
+        [1, 1, 4, 5]
+    """
 
     def __init__(self, padding, data_format="NCHW", name=None):
         super().__init__(padding, "circular", 0.0, data_format, name)
 
 
 class CircularPad3D(Pad3D):
-    """Pads as if the volume went round."""
+    """Pads as if the volume went round.
+
+    Example:
+        >>> paddle.nn.CircularPad3D(1)(paddle.ones([1, 1, 2, 2, 2])).shape
+        [1, 1, 4, 4, 4]
+    """
 
     def __init__(self, padding, data_format="NCDHW", name=None):
         super().__init__(padding, "circular", 0.0, data_format, name)
 
 
 class ReflectionPad1D(Pad1D):
-    """Pads with the mirror image, without repeating the border."""
+    """Pads with the mirror image, without repeating the border.
+
+    Example:
+        >>> paddle.nn.ReflectionPad1D([1, 2])(paddle.to_tensor([[[1.0, 2.0, 3.0]]])).tolist()
+        [[[2.0, 1.0, 2.0, 3.0, 2.0, 1.0]]]
+    """
 
     def __init__(self, padding, data_format="NCL", name=None):
         super().__init__(padding, "reflect", 0.0, data_format, name)
 
 
 class ReflectionPad2D(Pad2D):
-    """Pads with the mirror image, without repeating the border."""
+    """Pads with the mirror image, without repeating the border.
+
+    Example:
+        >>> paddle.nn.ReflectionPad2D(1)(paddle.ones([1, 1, 2, 3])).shape
+        [1, 1, 4, 5]
+    """
 
     def __init__(self, padding, data_format="NCHW", name=None):
         super().__init__(padding, "reflect", 0.0, data_format, name)
 
 
 class ReflectionPad3D(Pad3D):
-    """Pads with the mirror image, without repeating the border."""
+    """Pads with the mirror image, without repeating the border.
+
+    Example:
+        >>> paddle.nn.ReflectionPad3D(1)(paddle.ones([1, 1, 2, 2, 2])).shape
+        [1, 1, 4, 4, 4]
+    """
 
     def __init__(self, padding, data_format="NCDHW", name=None):
         super().__init__(padding, "reflect", 0.0, data_format, name)
 
 
 class ReplicationPad1D(Pad1D):
-    """Pads by repeating the border."""
+    """Pads by repeating the border.
+
+    Example:
+        >>> paddle.nn.ReplicationPad1D([1, 2])(paddle.to_tensor([[[1.0, 2.0, 3.0]]])).tolist()
+        [[[1.0, 1.0, 2.0, 3.0, 3.0, 3.0]]]
+    """
 
     def __init__(self, padding, data_format="NCL", name=None):
         super().__init__(padding, "replicate", 0.0, data_format, name)
 
 
 class ReplicationPad2D(Pad2D):
-    """Pads by repeating the border."""
+    """Pads by repeating the border.
+
+    Example:
+        >>> paddle.nn.ReplicationPad2D(1)(paddle.ones([1, 1, 2, 3])).shape
+        [1, 1, 4, 5]
+    """
 
     def __init__(self, padding, data_format="NCHW", name=None):
         super().__init__(padding, "replicate", 0.0, data_format, name)
 
 
 class ReplicationPad3D(Pad3D):
-    """Pads by repeating the border."""
+    """Pads by repeating the border.
+
+    Example:
+        >>> paddle.nn.ReplicationPad3D(1)(paddle.ones([1, 1, 2, 2, 2])).shape
+        [1, 1, 4, 4, 4]
+    """
 
     def __init__(self, padding, data_format="NCDHW", name=None):
         super().__init__(padding, "replicate", 0.0, data_format, name)

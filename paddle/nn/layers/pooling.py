@@ -64,7 +64,12 @@ class AvgPool2D(_Pool):
 
 
 class AvgPool3D(_Pool):
-    """The mean of each window of [N, C, D, H, W]; the arguments are those of AvgPool2D."""
+    """The mean of each window of [N, C, D, H, W]; the arguments are those of AvgPool2D.
+
+    Example:
+        >>> paddle.nn.AvgPool3D(2)(paddle.ones([1, 1, 4, 4, 4])).shape
+        [1, 1, 2, 2, 2]
+    """
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None,
                  data_format="NCDHW", name=None):
@@ -79,7 +84,12 @@ class AvgPool3D(_Pool):
 
 
 class MaxPool1D(_Pool):
-    """The largest element of each window of [N, C, L]; the arguments are those of MaxPool2D."""
+    """The largest element of each window of [N, C, L]; the arguments are those of MaxPool2D.
+
+    Example:
+        >>> paddle.nn.MaxPool1D(2)(paddle.to_tensor([[[1.0, 3.0, 2.0, 0.0]]])).tolist()
+        [[[3.0, 2.0]]]
+    """
 
     def __init__(self, kernel_size, stride=None, padding=0, return_mask=False, ceil_mode=False, name=None):
         super().__init__(kernel_size, stride, padding, ceil_mode, None, name, return_mask=return_mask)
@@ -114,7 +124,12 @@ class MaxPool2D(_Pool):
 
 
 class MaxPool3D(_Pool):
-    """The largest element of each window of [N, C, D, H, W]; the arguments are those of MaxPool2D."""
+    """The largest element of each window of [N, C, D, H, W]; the arguments are those of MaxPool2D.
+
+    Example:
+        >>> paddle.nn.MaxPool3D(2)(paddle.ones([1, 1, 4, 4, 4])).shape
+        [1, 1, 2, 2, 2]
+    """
 
     def __init__(
         self, kernel_size, stride=None, padding=0, return_mask=False, ceil_mode=False, data_format="NCDHW", name=None
@@ -126,7 +141,12 @@ class MaxPool3D(_Pool):
 
 
 class LPPool1D(_Pool):
-    """The p-norm of each window of [N, C, L], p being `norm_type`."""
+    """The p-norm of each window of [N, C, L], p being `norm_type`.
+
+    Example:
+        >>> paddle.nn.LPPool1D(1, 2)(paddle.ones([1, 1, 4])).tolist()
+        [[[2.0, 2.0]]]
+    """
 
     def __init__(self, norm_type, kernel_size, stride=None, padding=0, ceil_mode=False, data_format="NCL", name=None):
         super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name, norm_type=float(norm_type))
@@ -168,7 +188,13 @@ class _MaxUnPool(_Pool):
 
 
 class MaxUnPool1D(_MaxUnPool):
-    """Puts what MaxPool1D returned, with its mask, back to where it was; zero elsewhere."""
+    """Puts what MaxPool1D returned, with its mask, back to where it was; zero elsewhere.
+
+    Example:
+        >>> pooled, mask = paddle.nn.MaxPool1D(2, return_mask=True)(paddle.ones([1, 1, 4]))
+        >>> paddle.nn.MaxUnPool1D(2)(pooled, mask).shape
+        [1, 1, 4]
+    """
 
     def __init__(self, kernel_size, stride=None, padding=0, data_format="NCL", output_size=None, name=None):
         super().__init__(kernel_size, stride, padding, data_format, output_size, name)
@@ -203,7 +229,13 @@ class MaxUnPool2D(_MaxUnPool):
 
 
 class MaxUnPool3D(_MaxUnPool):
-    """Puts what MaxPool3D returned, with its mask, back to where it was; zero elsewhere."""
+    """Puts what MaxPool3D returned, with its mask, back to where it was; zero elsewhere.
+
+    Example:
+        >>> pooled, mask = paddle.nn.MaxPool3D(2, return_mask=True)(paddle.ones([1, 1, 2, 2, 2]))
+        >>> paddle.nn.MaxUnPool3D(2)(pooled, mask).shape
+        [1, 1, 2, 2, 2]
+    """
 
     def __init__(self, kernel_size, stride=None, padding=0, data_format="NCDHW", output_size=None, name=None):
         super().__init__(kernel_size, stride, padding, data_format, output_size, name)
@@ -226,7 +258,12 @@ class _Adaptive(Layer):
 
 
 class AdaptiveAvgPool1D(_Adaptive):
-    """Means of [N, C, L] over `output_size` windows of nearly equal length."""
+    """Means of [N, C, L] over `output_size` windows of nearly equal length.
+
+    Example:
+        >>> paddle.nn.AdaptiveAvgPool1D(2)(paddle.ones([1, 1, 5])).shape
+        [1, 1, 2]
+    """
 
     def __init__(self, output_size, name=None):
         super().__init__(output_size, None, name)
@@ -256,7 +293,12 @@ class AdaptiveAvgPool2D(_Adaptive):
 
 
 class AdaptiveAvgPool3D(_Adaptive):
-    """Means of [N, C, D, H, W] over a grid of windows of nearly equal size."""
+    """Means of [N, C, D, H, W] over a grid of windows of nearly equal size.
+
+    Example:
+        >>> paddle.nn.AdaptiveAvgPool3D(2)(paddle.ones([1, 1, 4, 4, 4])).shape
+        [1, 1, 2, 2, 2]
+    """
 
     def __init__(self, output_size, data_format="NCDHW", name=None):
         super().__init__(output_size, data_format, name)
@@ -279,7 +321,12 @@ class _AdaptiveMax(_Adaptive):
 
 
 class AdaptiveMaxPool1D(_AdaptiveMax):
-    """Largest elements of [N, C, L] in `output_size` windows of nearly equal length; with `return_mask` also where."""
+    """Largest elements of [N, C, L] in `output_size` windows of nearly equal length; with `return_mask` also where.
+
+    Example:
+        >>> paddle.nn.AdaptiveMaxPool1D(2)(paddle.ones([1, 1, 5])).shape
+        [1, 1, 2]
+    """
 
     def forward(self, input):
         return F.adaptive_max_pool1d(input, self.output_size, self.return_mask)
@@ -299,7 +346,12 @@ class AdaptiveMaxPool2D(_AdaptiveMax):
 
 
 class AdaptiveMaxPool3D(_AdaptiveMax):
-    """Largest elements of [N, C, D, H, W] in a grid of windows of nearly equal size; with `return_mask` also where."""
+    """Largest elements of [N, C, D, H, W] in a grid of windows of nearly equal size; with `return_mask` also where.
+
+    Example:
+        >>> paddle.nn.AdaptiveMaxPool3D(2)(paddle.ones([1, 1, 4, 4, 4])).shape
+        [1, 1, 2, 2, 2]
+    """
 
     @other_names(input="x")
     def forward(self, x):
@@ -324,6 +376,10 @@ class FractionalMaxPool2D(_FractionalMax):
         kernel_size: of overlapping windows; None for windows side by side.
         random_u: a number in (0, 1) that decides the windows; None draws it.
         return_mask: also return where they were.
+
+    Example:
+        >>> paddle.nn.FractionalMaxPool2D(2)(paddle.ones([1, 1, 5, 5])).shape
+        [1, 1, 2, 2]
     """
 
     def forward(self, x):
@@ -331,7 +387,12 @@ class FractionalMaxPool2D(_FractionalMax):
 
 
 class FractionalMaxPool3D(_FractionalMax):
-    """Largest elements of [N, C, D, H, W] in windows of random size; the arguments are those of FractionalMaxPool2D."""
+    """Largest elements of [N, C, D, H, W] in windows of random size; the arguments are those of FractionalMaxPool2D.
+
+    Example:
+        >>> paddle.nn.FractionalMaxPool3D(2)(paddle.ones([1, 1, 5, 5, 5])).shape
+        [1, 1, 2, 2, 2]
+    """
 
     def forward(self, x):
         return F.fractional_max_pool3d(x, self._output_size, self._kernel_size, self._random_u, self._return_mask)

@@ -38,7 +38,12 @@ class PixelShuffle(Layer):
 
 
 class PixelUnshuffle(Layer):
-    """Makes [N, C, H r, W r] into [N, C r r, H, W], the reverse of PixelShuffle."""
+    """Makes [N, C, H r, W r] into [N, C r r, H, W], the reverse of PixelShuffle.
+
+    Example:
+        >>> paddle.nn.PixelUnshuffle(2)(paddle.ones([1, 1, 4, 4])).shape
+        [1, 4, 2, 2]
+    """
 
     def __init__(self, downscale_factor, data_format="NCHW", name=None):
         super().__init__()
@@ -54,7 +59,12 @@ class PixelUnshuffle(Layer):
 
 
 class ChannelShuffle(Layer):
-    """Interleaves groups of channels (Zhang et al., CVPR 2018)."""
+    """Interleaves groups of channels (Zhang et al., CVPR 2018).
+
+    Example:
+        >>> paddle.nn.ChannelShuffle(2)(paddle.ones([1, 4, 2, 2])).shape
+        [1, 4, 2, 2]
+    """
 
     def __init__(self, groups, data_format="NCHW", name=None):
         super().__init__()
