@@ -14,6 +14,7 @@ from ..engine import dtype as dtypes
 from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.executable import Frozen
+from ..engine.modes import modes
 from ..engine.op import api, op
 from ..engine.storage import Storage, View
 from ..engine.tensor import Tensor, official_strides
@@ -29,7 +30,7 @@ def _cast(x, dtype):
     return x.astype(dtype.numpy)
 
 
-@api(method="cast astype", inplace=True)
+@api(method="cast astype", inplace="reshapes")
 def cast(x, dtype):
     """The tensor in another data type (itself when it has that type already). Floats truncate to integers.
 
@@ -41,7 +42,7 @@ def cast(x, dtype):
     if x.dtype is dtype:
         return x
     out = _cast(x, dtype)
-    if not x._stop and out._stop:  # an integer tensor carries the flag on, as officially
+    if modes.grad and not x._stop and out._stop:  # an integer tensor carries the flag on, as officially
         out._stop = False
     return out
 
@@ -466,15 +467,29 @@ def moveaxis(x, source, destination):
 @star("swapaxes")
 @api
 def swapaxes(x, perm):
-    """Reorder the axes, as `transpose` (the official meaning of this name)."""
-    return transpose(x, perm)
+    """Exchange two axes (``swapaxes(x, 0, 1)``), or reorder all, as `transpose`, when `perm` is a list.
+
+    Example:
+        >>> paddle.zeros([2, 3, 4]).swapaxes(0, 2).shape
+        [4, 3, 2]
+    """
+    return transpose(x, _exchanged("swapaxes", x, perm))
+
+
+def _exchanged(name, x, perm):
+    if not isinstance(perm, tuple) or len(perm) != 2:
+        return perm
+    first, second = (axis_of(name, axis, x.ndim) for axis in perm)
+    order = list(range(x.ndim))
+    order[first], order[second] = second, first
+    return order
 
 
 @star("swapdims")
 @api
 def swapdims(x, perm):
-    """Reorder the axes, as `transpose` (the official meaning of this name)."""
-    return transpose(x, perm)
+    """Exchange two axes, or reorder all (see `swapaxes`)."""
+    return transpose(x, _exchanged("swapdims", x, perm))
 
 
 def _squeeze_axes(ndim, axis):
