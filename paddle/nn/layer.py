@@ -262,6 +262,17 @@ class Layer(StateMethods, ConversionMethods):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         object.__delattr__(self, name)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: tensors that an operation made (a normalized weight, a state) go without history."""
+        def plain(entries: Any) -> Any:
+            if all(not isinstance(v, Tensor) or v.is_leaf for v in entries.values()):
+                return entries
+            return OrderedDict((k, v.detach() if isinstance(v, Tensor) and not v.is_leaf else v) for k, v in entries.items())
+        state = dict(plain(self.__dict__))
+        if "_buffers" in state:
+            state["_buffers"] = plain(state["_buffers"])
+        return state
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._parameters, *self._sub_layers, *self._buffers]
 

@@ -483,6 +483,16 @@ def test_pickle_and_copies():
     assert shallow.weight is layer.weight
 
 
+def test_layers_that_hold_results_can_be_copied():
+    layer = nn.utils.weight_norm(nn.Linear(2, 2))
+    layer.last = layer(paddle.ones([1, 2]))
+    for clone in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        np.testing.assert_allclose(clone(paddle.ones([1, 2])).numpy(), layer.last.numpy(), rtol=1e-6)
+        clone.weight_g.set_value(clone.weight_g * 2)
+        assert (clone(paddle.ones([1, 2])).numpy() != layer.last.numpy()).any()
+        assert clone.last.stop_gradient and not layer.last.stop_gradient
+
+
 def test_a_deepcopied_layer_trains_on_its_own():
     layer = nn.Linear(2, 2)
     clone = copy.deepcopy(layer)
