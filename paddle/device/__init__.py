@@ -36,10 +36,12 @@ def get_all_device_type() -> list[str]:
 
 
 def get_all_custom_device_type() -> list[str]:
+    """The kinds of plug-in devices that can be used."""
     return ["tpu"] if _place.backend_devices("tpu") else []
 
 
 def get_available_custom_device() -> list[str]:
+    """The names of the plug-in devices that can be used."""
     return [d for d in get_available_device() if d.startswith("tpu")]
 
 
@@ -54,26 +56,32 @@ def is_compiled_with_cuda() -> bool:
 
 
 def is_compiled_with_rocm() -> bool:
+    """Whether an AMD GPU can be used here."""
     return any(d.client.platform_version.lower().startswith("rocm") for d in _place.backend_devices("gpu"))
 
 
 def is_compiled_with_xpu() -> bool:
+    """False: no engine for Kunlun XPUs is known."""
     return False
 
 
 def is_compiled_with_ipu() -> bool:
+    """False: no engine for Graphcore IPUs is known."""
     return False
 
 
 def is_compiled_with_cinn() -> bool:
+    """False: XLA compiles, not CINN."""
     return False
 
 
 def is_compiled_with_distribute() -> bool:
+    """True: collectives are part of the engine."""
     return True
 
 
 def is_compiled_with_custom_device(device_type: str) -> bool:
+    """Whether a device of a plug-in kind, such as "tpu", can be used here."""
     return device_type == "tpu" and bool(_place.backend_devices("tpu"))
 
 
