@@ -46,15 +46,16 @@ class Pack:
     """Parameters that step together. `states` has one array for each kind of state (and "master"): of the parameter's
     shape when `single`, otherwise all parameters flat, one after the other."""
 
-    __slots__ = ("members", "shapes", "kind", "states", "row", "single")
+    __slots__ = ("members", "shapes", "kind", "states", "row", "single", "device")
 
-    def __init__(self, members: list, shapes: list, kind: Kind, states: dict, row: int, single: bool):
+    def __init__(self, members: list, shapes: list, kind: Kind, states: dict, row: int, single: bool, device: Any):
         self.members = members  # weak references
         self.shapes = shapes
         self.kind = kind
         self.states = states
         self.row = row  # of the array that holds the scalars of all packs
         self.single = single
+        self.device = device
 
     def state(self, name: str, index: int) -> jax.Array:
         """The state of one parameter, a copy of its own."""
@@ -112,7 +113,8 @@ def _executable(spec: Spec, donate: bool) -> Callable:
     return jax.jit(step, donate_argnums=(1, 4, 5) if donate else (1, 5))
 
 
-def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, large: list, states: list, inverse_scale: Any) -> tuple:
+def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, large: list, states: list, starts: list,
+          inverse_scale: Any) -> tuple:
     """One step on arrays.
 
     Args:
@@ -122,6 +124,8 @@ def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, larg
         grads: the gradients, pack by pack.
         small, large: the parameters of packs that are not single or single, without those that have master weights.
         states: for each pack the list of its states.
+        starts: for each parameter in a pack that is not single, where it begins in the flat array. As inputs, so that the
+            pieces of one size are cut out by one kernel; with constants each had a kernel to compile.
         inverse_scale: what the gradients are multiplied by first (1 / loss scale), or None. If one of them is then infinite
             or NaN, nothing changes.
 
@@ -131,8 +135,8 @@ def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, larg
     width = len(spec.numbers)
     rows = [numbers[i * width:(i + 1) * width] for i in range(len(spec.packs))]
     rest = numbers[len(spec.packs) * width:]
-    source, params = iter(grads), {True: iter(large), False: iter(small)}
-    flat_grads, flat_params, given, each = [], [], [], []
+    source, params, offsets = iter(grads), {True: iter(large), False: iter(small)}, iter(starts)
+    flat_grads, flat_params, given, splits, each = [], [], [], [], []
     for pack, state in zip(spec.packs, states):
         mine = [next(source) for _ in range(pack.count)]
         old = None if pack.master else [next(params[pack.single]) for _ in range(pack.count)]
@@ -141,7 +145,9 @@ def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, larg
                 raise errors.ValueError_(f"{spec.rule.__name__}: a parameter of shape {list(p.shape)} has a gradient of shape "
                                          f"{list(g.shape)}")
         given.append(mine)
-        each.append(_parts([g.shape for g in mine], pack.single))
+        split = functools.partial(_split, [g.shape for g in mine], None if pack.single else [next(offsets) for _ in mine])
+        splits.append(split)
+        each.append(functools.partial(_each, split))
         flat_grads.append(_join([g.astype(pack.compute_dtype) for g in mine], pack.single))
         flat_params.append(state[-1] if pack.master else _join(old, pack.single))
     bad = None
@@ -156,9 +162,9 @@ def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, larg
     written, out_params, out_states, out_scalars = [], [], [], scalars
     for k, pack in enumerate(spec.packs):
         dtype = pack.compute_dtype
-        p, g, shapes = flat_params[k].astype(dtype), flat_grads[k], [g.shape for g in given[k]]
+        p, g = flat_params[k].astype(dtype), flat_grads[k]
         if pack.writes:
-            written.extend(part.astype(mine.dtype) for part, mine in zip(_split(g, shapes, pack.single), given[k]))
+            written.extend(part.astype(mine.dtype) for part, mine in zip(splits[k](g), given[k]))
         h = SimpleNamespace(**{name: rows[k][i].astype(dtype) for i, name in enumerate(spec.numbers)}, **dict(spec.options),
                             each=each[k])
         if "rescale_grad" in spec.numbers:
@@ -177,7 +183,7 @@ def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, larg
         state = [new[name].astype(dtype) for name in spec.states]
         if pack.master:
             state.append(new_p)
-        new_params = [q.astype(pack.dtype) for q in _split(new_p, shapes, pack.single)]
+        new_params = [q.astype(pack.dtype) for q in splits[k](new_p)]
         if pack.sharding is not None:
             new_params = [jax.lax.with_sharding_constraint(q, pack.sharding) for q in new_params]
         out_params.extend(new_params)
@@ -186,28 +192,22 @@ def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, larg
 
 
 def _join(arrays: list, single: bool) -> Any:
-    return arrays[0] if single else jnp.concatenate([a.reshape(-1) for a in arrays])
+    # Without the barriers here and in _split the compiler moves the arithmetic into the pieces: slow to compile and to run.
+    return arrays[0] if single else jax.lax.optimization_barrier(jnp.concatenate([a.reshape(-1) for a in arrays]))
 
 
-def _split(flat: Any, shapes: list, single: bool) -> list:
-    if single:
+def _split(shapes: list, starts: list | None, flat: Any) -> list:
+    """The parameters in a flat array; `starts` is None for a single one, which is not flat."""
+    if starts is None:
         return [flat]
-    out, start = [], 0
-    for shape in shapes:
-        end = start + _size(shape)
-        out.append(flat[start:end].reshape(shape))
-        start = end
-    return out
+    flat = jax.lax.optimization_barrier(flat)
+    return [jax.lax.dynamic_slice_in_dim(flat, start, _size(shape)).reshape(shape) for shape, start in zip(shapes, starts)]
 
 
-def _parts(shapes: list, single: bool) -> Callable:
-    """A function that applies another one to each parameter's part of some arrays."""
-    def each(fn: Callable, *arrays: Any) -> Any:
-        if single:
-            return fn(*arrays)
-        parts = zip(*(_split(a, shapes, False) for a in arrays))
-        return jnp.concatenate([fn(*part).reshape(-1) for part in parts])
-    return each
+def _each(split: Callable, fn: Callable, *arrays: Any) -> Any:
+    """Apply a function to each parameter's part of some arrays."""
+    parts = [fn(*part) for part in zip(*map(split, arrays))]
+    return parts[0] if parts[0].shape == arrays[0].shape else _join(parts, False)
 
 
 def _held_elsewhere(params: list[Tensor]) -> bool:
@@ -229,6 +229,11 @@ def _references() -> int:
 _ALONE = _references()
 
 
+@functools.lru_cache(maxsize=8192)
+def _number(value: int, device: Any) -> jax.Array:
+    return jax.device_put(np.int32(value), device)
+
+
 class Plan:
     """One step: which packs, in which order the arrays, which executable.
 
@@ -238,7 +243,7 @@ class Plan:
         clips: the clipping rule of each parameter group; every group is clipped by itself.
     """
 
-    __slots__ = ("packs", "order", "spec", "scaled_spec", "clips", "dtype", "small", "large", "written")
+    __slots__ = ("packs", "order", "spec", "scaled_spec", "clips", "dtype", "small", "large", "starts", "written")
 
     def __init__(self, packs: list[Pack], order: list[int], rule: type, options: tuple, states: tuple, scalars: tuple,
                  numbers: tuple, clips: list):
@@ -249,6 +254,7 @@ class Plan:
         self.small: list[int] = []  # positions among the ordered parameters
         self.large: list[int] = []
         self.written: list[int] = []
+        self.starts: list[Any] = []
         at = 0
         for pack in packs:
             kind = pack.kind
@@ -262,6 +268,9 @@ class Plan:
                 (self.large if pack.single else self.small).extend(mine)
             if writes:
                 self.written.extend(mine)
+            if not pack.single:
+                starts = np.cumsum([0, *map(_size, pack.shapes)])[:-1]
+                self.starts.extend(_number(int(start), pack.device) for start in starts)
         self.spec = Spec(rule, options, states, scalars, numbers, tuple(specs), tuple(type(c) for c in self.clips))
         self.scaled_spec = self.spec._replace(packs=tuple(s._replace(writes=True) for s in specs))
         self.dtype = np.float64 if any(s.compute_dtype == np.float64 for s in specs) else np.float32
@@ -276,7 +285,7 @@ class Plan:
         run = _executable(self.spec if inverse_scale is None else self.scaled_spec, donate)
         new_params, states, scalars, written, bad = run(
             np.array(numbers, self.dtype), scalars, values, [params[i]._value for i in self.small], [p._value for p in large],
-            [list(pack.states.values()) for pack in self.packs], inverse_scale)
+            [list(pack.states.values()) for pack in self.packs], self.starts, inverse_scale)
         for p, value in zip(params, new_params):
             if type(p._storage) is Storage:
                 p._storage.value = value  # the version stays: a graph that is kept may go on with the old value

@@ -461,7 +461,8 @@ class Optimizer:
             del self._loose[id(p)]
         row = max((pack.row for pack in self._packs), default=-1) + 1
         members = [weakref.ref(p, functools.partial(_forget, self._homes, self._plans, id(p))) for p in params]
-        pack = Pack(members, shapes, kind, states, row, single)
+        device = next(iter(where.device_set)) if isinstance(where, jax.sharding.SingleDeviceSharding) else None
+        pack = Pack(members, shapes, kind, states, row, single, device)
         self._packs.append(pack)
         for index, (p, ref) in enumerate(zip(params, members)):
             self._homes[id(p)] = (pack, index, ref)
