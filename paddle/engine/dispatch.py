@@ -131,6 +131,8 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
     node.traced = not live
     stop = not live
     if out is not outs:
+        if not gradient.differentiable[0]:
+            return _make(out)
         result = _make(out, node, 0, stop)
         if op.view is not None:
             _share(result, op, args)

@@ -16,6 +16,7 @@ import numpy as np
 from . import errors, flags
 from .random import fold
 
+MAX_SIGNATURES = 256  # for which an entry remembers its gradients
 TENSOR = object()  # stands for an array in the key of an entry
 
 
@@ -93,7 +94,7 @@ class Sequence:
 class Entry:
     """An operator with its attributes fixed: a function of arrays only, its executable and its gradients."""
 
-    __slots__ = ("op", "key", "run", "gradients", "n_inputs")
+    __slots__ = ("op", "key", "run", "gradients")
 
     def __init__(self, op: Kernel, key: tuple):
         self.op = op
@@ -128,6 +129,8 @@ class Entry:
         if outputs is None:
             outputs = jax.eval_shape(self.call, *arrays)
             outputs = outputs if type(outputs) is tuple else (outputs,)
+        if len(self.gradients) >= MAX_SIGNATURES:  # data whose shapes never repeat must not fill the memory
+            del self.gradients[next(iter(self.gradients))]
         found = self.gradients[mask, signature(arrays)] = Gradient(self, mask, arrays, outputs)
         return found
 
@@ -176,7 +179,7 @@ class Gradient:
     tracing the gradient once and following what its results depend on.
     """
 
-    __slots__ = ("entry", "mask", "positions", "needed", "missing", "n_inputs", "n_outputs", "single", "op",
+    __slots__ = ("entry", "mask", "positions", "needed", "missing", "n_inputs", "n_outputs", "op",
                  "kernels", "residual_forward", "residual_backward", "differentiable")
 
     def __init__(self, entry: Entry, mask: int, arrays: list, outputs: tuple):
