@@ -28,13 +28,16 @@ def _attend(q, k, v, mask, causal, scale, drop):
     if shared != heads:
         k, v = (jnp.repeat(a, heads // shared, 2) for a in (k, v))
     scores = wide(jnp.einsum("bqhd,bkhd->bhqk", q, k)) * scale
-    low = jnp.asarray(jnp.finfo(scores.dtype).min, scores.dtype)
     if mask is not None:
         scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == np.bool_ else scores + mask.astype(scores.dtype)
     if causal:
         scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
-    scores = jnp.maximum(scores, low)  # a row without any key averages all of them instead of giving NaN
-    return jnp.einsum("bhqk,bkhd->bqhd", drop(jax.nn.softmax(scores, -1)).astype(q.dtype), v)
+    if mask is None and not causal:
+        weights = jax.nn.softmax(scores, -1)
+    else:  # a position that may see no key at all gives 0, not NaN
+        seen = jnp.any(scores > -jnp.inf, -1, keepdims=True) | jnp.any(jnp.isnan(scores), -1, keepdims=True)
+        weights = jnp.where(seen, jax.nn.softmax(jnp.where(seen, scores, 0), -1), 0)
+    return jnp.einsum("bhqk,bkhd->bqhd", drop(weights).astype(q.dtype), v)
 
 
 @nn_op(name="attention", scalars="scale")
@@ -66,6 +69,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         backend: accepted; XLA chooses.
         scale: default 1 / sqrt(width).
         enable_gqa: accepted; fewer key heads always work.
+
+    Returns:
+        The shape of query with the width of value; 0 where a position may see no key.
 
     Raises:
         ValueError: shapes that do not fit, dropout_p out of range.

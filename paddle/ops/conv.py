@@ -37,7 +37,7 @@ def _convolve(x, w, stride, pads, dilation, groups, last, interior=None):
         x = x[tuple(slice(None, None, stride[axes.index(i)]) if i in axes else slice(None) for i in range(n + 2))]
         return _matrix(x, w.reshape(w.shape[:2]), last)
     if plain and kernel == tuple(x.shape[a] for a in axes):  # one position
-        out = jnp.tensordot(x, w, ((x.ndim - 1 if last else 1, *axes), range(1, n + 2)))
+        out = jnp.tensordot(x, w, ((x.ndim - 1 if last else 1, *axes), tuple(range(1, n + 2))))
         return jnp.expand_dims(out, axes)
 
     def general(x, w):

@@ -128,19 +128,19 @@ def temporal_shift(x, seg_num, shift_ratio=0.25, name=None, data_format="NCHW"):
     Args:
         x: frames, shape [N * seg_num, C, H, W] or [N * seg_num, H, W, C].
         seg_num: frames in a segment.
-        shift_ratio: the share of channels that each of the two parts has, in [0, 0.5].
+        shift_ratio: the share of channels that each of the two parts has, in [0, 0.5).
 
     Raises:
         ValueError: a wrong rank or data_format, a ratio out of range, frames that seg_num does not divide.
 
     Example:
-        >>> x = paddle.to_tensor([1.0, 2.0]).reshape([2, 1, 1, 1])
-        >>> paddle.nn.functional.temporal_shift(x, 2, 0.5).flatten().tolist()
-        [1.0, 2.0]
+        >>> x = paddle.to_tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).reshape([2, 3, 1, 1])
+        >>> paddle.nn.functional.temporal_shift(x, 2, 0.4).flatten().tolist()
+        [0.0, 5.0, 3.0, 1.0, 0.0, 6.0]
     """
     last = _image("temporal_shift", x, data_format, seg_num, "seg_num")
-    if not 0 <= shift_ratio <= 0.5:
-        raise errors.ValueError_(f"temporal_shift: shift_ratio must be between 0 and 0.5, got {shift_ratio}")
+    if not 0 <= shift_ratio < 0.5:
+        raise errors.ValueError_(f"temporal_shift: shift_ratio must be at least 0 and below 0.5, got {shift_ratio}")
     if x.shape[0] % seg_num:
         raise errors.ValueError_(f"temporal_shift: seg_num={seg_num} must divide the {x.shape[0]} frames")
     v = x.reshape((-1 if x.size else 0, seg_num) + x.shape[1:])
@@ -249,6 +249,7 @@ def _cubic(t, a):
 def _taps(mode, length, count, ratio, align_corners, align_mode):
     """For each position along an axis the source elements [count, taps] and their weights (None: take the only one)."""
     i = np.arange(count, dtype=np.float64)
+    ratio = ratio if count > 1 else 0.0  # officially a single result stands at the first element
     if mode == "nearest":
         return np.minimum(np.floor(i * np.float32(ratio)).astype(np.int64), length - 1)[:, None], None
     if align_corners:
@@ -287,6 +288,7 @@ def _resize(x, counts, ratios, mode, align_corners, align_mode, antialias, last)
     for axis, count, ratio in zip(window.spatial_axes(len(counts), last), counts, ratios):
         length = x.shape[axis]
         if antialias:
+            ratio = (length - 1) / (count - 1) if align_corners and count > 1 else ratio
             taps, weights = _antialias_taps(mode, length, count, ratio)
         else:
             taps, weights = _taps(mode, length, count, ratio, align_corners, align_mode)
@@ -353,6 +355,8 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
         raise errors.ValueError_(f"{name}: antialias is possible for bilinear and bicubic, got mode {mode!r}")
     if (size is None) == (scale_factor is None):
         raise errors.ValueError_(f"{name}: give either size or scale_factor, got size={size} and scale_factor={scale_factor}")
+    if recompute_scale_factor and size is not None:
+        raise errors.ValueError_(f"{name}: recompute_scale_factor has no meaning with size")
     last = data_format[-1] == "C"
     lengths = [x.shape[a] for a in window.spatial_axes(n, last)]
     given = _numbers(size if scale_factor is None else scale_factor)
