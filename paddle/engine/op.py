@@ -203,13 +203,13 @@ def _finish(public: Callable, fn: Callable, name: str, signature: Signature, ski
 def _twin(public: Callable, name: str, reshapes: bool) -> Callable:
     def twin(x, *args, **kwargs):
         try:
-            return x._inplace(public, *args, reshapes=reshapes, **kwargs)
+            return x._inplace(public, *args, reshapes=reshapes, retypes=True, **kwargs)
         except Exception as e:
             errors.trim(e)
             raise
     twin.__name__ = twin.__qualname__ = name + "_"
     twin.__module__ = public.__module__
-    twin.__doc__ = f"In-place form of `{name}`: the result replaces the value of `x`, which is returned."
+    twin.__doc__ = f"In-place form of `{name}`: the result replaces the value (and the type) of `x`, which is returned."
     signature = public.__signature__  # type: ignore[attr-defined]
     twin.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[p for p in signature.parameters.values() if p.name != "out"])

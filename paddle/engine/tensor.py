@@ -107,8 +107,8 @@ class Tensor:
         """The same value and history in a slot of its own, which later in-place operations on self do not touch."""
         return _make(self._value, self._node, self._index, self._stop)
 
-    def _inplace(self, function: Callable, *args: Any, reshapes: bool = False, **kwargs: Any) -> "Tensor":
-        """self = function(self, ...), in place. Shape (unless `reshapes`) and dtype stay."""
+    def _inplace(self, function: Callable, *args: Any, reshapes: bool = False, retypes: bool = False, **kwargs: Any) -> "Tensor":
+        """self = function(self, ...), in place. Shape (unless `reshapes`) and dtype (unless `retypes`) stay."""
         name = getattr(function, "__name__", "an in-place operation") + "_"
         self._check_writable(name)
         before = self._snapshot()
@@ -119,6 +119,8 @@ class Tensor:
             raise errors.ValueError_(f"{name}: the result has shape {list(out.shape)}, which does not fit in place into "
                                      f"{list(self.shape)}")
         if out.dtype is not self.dtype:
+            if retypes:
+                return self._replace(out, before)
             out = out.astype(self.dtype)
         return self._rebind(out)
 

@@ -199,13 +199,18 @@ def _is_int(x) -> bool:
     return isinstance(x, int) or hasattr(x, "dtype") and _is_integer(x._value if isinstance(x, Tensor) else x)
 
 
+def _readable(x: Tensor) -> bool:
+    """Whether a tensor has a value, and one that is cheap to look at."""
+    value = x._value
+    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and x.place.is_cpu_place()
+
+
 def _all(x, condition) -> bool:
     """Whether the elements of an operand satisfy a condition; True where looking is not possible or not cheap."""
     if isinstance(x, Tensor):
-        value = x._value
-        if isinstance(value, jax.core.Tracer) or not x.place.is_cpu_place():
+        if not _readable(x):
             return True
-        x = np.asarray(value)
+        x = np.asarray(x._value)
     return builtins.bool(np.all(condition(x)))
 
 
@@ -343,7 +348,7 @@ def clip(x, min=None, max=None):
     low, high = _number(min), _number(max)
     if low is not None and high is not None and not low <= high:
         raise errors.ValueError_(f"clip: min must not exceed max, got min={low} and max={high}")
-    if x.dtype.is_integer and (isinstance(min, float) or isinstance(max, float)):
+    if x.dtype.is_integer and any(isinstance(b, float) or isinstance(b, Tensor) and b.dtype.is_floating for b in (min, max)):
         x = x.astype("float32")
     return _clip(x, min, max)
 
@@ -351,9 +356,7 @@ def clip(x, min=None, max=None):
 def _number(bound):
     """A bound as a number; None where it cannot be read, or not cheaply."""
     if isinstance(bound, Tensor):
-        if isinstance(bound._value, jax.core.Tracer) or not bound.place.is_cpu_place():
-            return None
-        return bound.numpy().item()
+        return bound.numpy().item() if _readable(bound) else None
     return bound.item() if isinstance(bound, np.ndarray) else bound
 
 

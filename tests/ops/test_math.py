@@ -68,6 +68,19 @@ def test_in_place_forms():
         paddle.ones([3]).add_(paddle.ones([2, 3]))
 
 
+def test_in_place_forms_take_the_type_of_the_result():
+    i = paddle.to_tensor([1, 2])
+    assert i.divide_(paddle.to_tensor([2, 2])).dtype == paddle.float32 and i.tolist() == [0.5, 1.0]
+    base = paddle.to_tensor([1.0, 2.0])
+    part = base[:1]
+    part.multiply_(paddle.to_tensor([1j]))
+    assert part.dtype == paddle.complex64 and base.dtype == paddle.float32 and base.tolist() == [1.0, 2.0]
+    x = paddle.to_tensor([1.0, 4.0], stop_gradient=False)
+    y = (x * 1).multiply_(paddle.to_tensor([2.0, 2.0], dtype="float64"))
+    y.sum().backward()
+    assert y.dtype == paddle.float64 and x.grad.dtype == paddle.float32 and x.grad.tolist() == [2.0, 2.0]
+
+
 def test_alpha_and_rounding_mode():
     x, y = paddle.to_tensor([5.0, -7.0]), paddle.to_tensor([2.0, 2.0])
     assert paddle.add(x, y, alpha=3).tolist() == [11.0, -1.0] and paddle.subtract(x, y, alpha=0.5).tolist() == [4.0, -8.0]
@@ -177,6 +190,7 @@ def test_clip():
     i = paddle.to_tensor([1, 5, 9])
     assert paddle.clip(i, 2, 6).tolist() == [2, 5, 6] and paddle.clip(i).tolist() == [1, 5, 9]
     compare(paddle.clip(i, 2.7, 6.2), np.array([2.7, 5.0, 6.2], "float32"))
+    compare(paddle.clip(i, paddle.to_tensor(2.5)), np.array([2.5, 5.0, 9.0], "float32"))
     assert paddle.clip(paddle.to_tensor([5.0], dtype="float64"), paddle.to_tensor([6.0])).dtype == paddle.float64
     for low, high in ((2, 1), (nan, 1), (paddle.to_tensor(3.0), 2.0)):
         with pytest.raises(ValueError, match="min must not exceed max"):
