@@ -309,9 +309,9 @@ class Optimizer:
         """
         if not pairs:
             return None
-        if self._custom_clips():
+        if any(map(_is_custom, self._clips())):
             pairs = self._clip_by_hand(pairs)
-        key = (self._multi_precision, *[self._signature(p) for p, _ in pairs])
+        key = (self._multi_precision, self.regularization, *self._clips(), *[self._signature(p) for p, _ in pairs])
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self._plan([p for p, _ in pairs])
@@ -343,9 +343,6 @@ class Optimizer:
             values.append(float(getattr(self, "_" + name) if value is None else value))
         return values
 
-    def _custom_clips(self) -> bool:
-        return any(clip is not None and type(clip).__call__ is not ClipGradBase.__call__ for clip in self._clips())
-
     def _clips(self) -> list:
         return [group.get("grad_clip", self._grad_clip) for group in self._groups]
 
@@ -354,8 +351,7 @@ class Optimizer:
         out = []
         for number, clip in enumerate(self._clips()):
             mine = [(p, g) for p, g in pairs if self._group_of.get(id(p), 0) == number]
-            custom = clip is not None and type(clip).__call__ is not ClipGradBase.__call__
-            out.extend(clip(mine) if custom and mine else mine)
+            out.extend(clip(mine) if _is_custom(clip) and mine else mine)
         return [(p, g) for p, g in out if g is not None]
 
     # ---- packs ----
@@ -402,7 +398,7 @@ class Optimizer:
         order = [position[id(ref())] for pack in packs for ref in pack.members]
         numbers = ("lr", *self._hyper, *self._per_parameter, "decay")
         options = tuple((name, getattr(self, "_" + name)) for name in self._options)
-        clips = [None if c is None or type(c).__call__ is not ClipGradBase.__call__ else c for c in self._clips()]
+        clips = [None if _is_custom(c) else c for c in self._clips()]
         return Plan(packs, order, type(self), options, self._states, self._scalars, numbers, clips)
 
     def _dissolve(self, pack: Pack) -> None:
@@ -621,6 +617,11 @@ class Optimizer:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(learning_rate={self.get_lr()}, {len(self._parameter_list)} parameters)"
+
+
+def _is_custom(clip: Any) -> bool:
+    """Whether a clipping rule is the user's own: no function on arrays."""
+    return clip is not None and type(clip).__call__ is not ClipGradBase.__call__
 
 
 def _check_tensors(who: str, params: list) -> None:

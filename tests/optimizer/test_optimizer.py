@@ -136,6 +136,23 @@ def test_300_small_tensors_are_one_executable_and_few_arrays():
         np.testing.assert_array_equal(p.numpy(), np.full((i % 3 + 1, 2), i - 1.))
 
 
+def test_rules_may_be_replaced_during_training():
+    w = parameter([3., 4.], "w")
+    w.grad = paddle.to_tensor([3., 4.])
+    opt = make("SGD", [w], learning_rate=1.)
+    opt.step()
+    opt._grad_clip = ClipGradByNorm(1.)
+    opt.step()
+    np.testing.assert_allclose(w.numpy(), [-.6, -.8], rtol=1e-6)
+    w.optimize_attr["learning_rate"] = 0.
+    opt.step()
+    np.testing.assert_allclose(w.numpy(), [-.6, -.8], rtol=1e-6)
+    opt._grad_clip, opt.regularization, w.grad = None, L2Decay(1.), paddle.zeros([2])
+    w.optimize_attr["learning_rate"] = 1.
+    opt.step()
+    np.testing.assert_allclose(w.numpy(), [0., 0.], atol=1e-6)
+
+
 # ---- the tape and the memory ----
 BIG = (160, 160)  # more elements than parameters that share arrays have
 
