@@ -113,6 +113,8 @@ class Tensor:
         self._check_writable(name)
         before = self._snapshot()
         out = function(before, *args, **kwargs)
+        if out is before:
+            return self
         if reshapes:
             return self._replace(out, before)
         if out._value.shape != self._value.shape:
@@ -387,9 +389,9 @@ class Tensor:
         Raises:
             RuntimeError: no gradient flows to this tensor.
         """
+        self._value  # a stale view joins the graph first
         if self._stop or self._node is None:
             raise errors.RuntimeError_("register_hook: no gradient flows to this tensor (stop_gradient is True)")
-        self._value  # a stale view joins the graph first
         return self._node.add_hook(self._index, hook)
 
     def retain_grads(self) -> None:
@@ -733,7 +735,7 @@ def official_strides(tensor: Tensor) -> list[int]:
     """Strides that the official package would report: those of the view, derived from the operator that made it."""
     storage = tensor._storage
     if isinstance(storage, View) and storage.op.view_strides is not None:
-        found = storage.op.view_strides(official_strides(storage.base), tensor, storage.base, *storage.args)
+        found = storage.op.view_strides(official_strides(storage.source), tensor, storage.source, *storage.args)
         if found is not None:
             return list(found)
     return _row_major(tensor._value.shape)

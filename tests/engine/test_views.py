@@ -201,3 +201,27 @@ def test_a_long_chain_of_views():
     assert y.tolist() == [0, 1, 2, 3, 4, 5]
     y[0] = 9
     assert y[0].item() == 9
+
+
+def test_addresses_and_offsets():
+    x = paddle.to_tensor(np.arange(6.0, dtype="float32").reshape(2, 3))
+    assert x.data_ptr() == x.detach().data_ptr() == x.reshape([6]).data_ptr()
+    assert [v.offset for v in (x, x[1], x[:, 1], x[::-1], x[1][1:], x.T[2])] == [0, 12, 4, 12, 16, 8]
+    assert x[1].data_ptr() - x.data_ptr() == 12
+
+
+def test_functions_applied_to_a_tensor():
+    x = paddle.to_tensor([1.0, 2.0])
+    d = x.detach()
+    assert x.apply(lambda t: t * 2).tolist() == [2, 4] and x.apply_(lambda t: t + 1) is x and d.tolist() == [2, 3]
+    with pytest.raises(RuntimeError, match="apply:"):
+        paddle.to_tensor([1.0], stop_gradient=False).apply(lambda t: t)
+
+
+def test_operations_in_place_that_change_nothing_keep_the_memory():
+    x = paddle.to_tensor([1.0, 2.0])
+    d = x.detach()
+    x.cast_("float32").reshape_([2])
+    x[0] = 5.0
+    assert d.tolist() == [5, 2]
+    assert x.cast_("int32") is x and x.dtype is paddle.int32 and d.dtype is paddle.float32
