@@ -7,7 +7,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.dtype import to_dtype
-from ..engine.op import api, op
+from ..engine.op import op
 from ..engine.promotion import as_float, promote
 from .reduction import axis_of, check_tensor
 from .search import index_type
@@ -49,14 +49,8 @@ def cumsum(x, axis=None, dtype=None):
     return _run(jax.lax.cumsum, x, axis)
 
 
-@op(method=False, export=False, name="cumprod")
-def _cumprod(x, axis, dtype):
-    x, axis = _along("cumprod", x, axis, errors.ValueError_)
-    return _run(jax.lax.cumprod, x if dtype is None else x.astype(to_dtype(dtype).numpy), axis)
-
-
-@api(inplace=True, aliases={"axis": "dim"})
-def cumprod(x, dim=None, *, dtype=None):
+@op(inplace=True, aliases={"axis": "dim"})
+def cumprod(x, dim=None, dtype=None):
     """The running product along an axis, or of the flat tensor; `dtype` casts first. The gradient is right at zeros, too.
 
     Raises:
@@ -66,7 +60,8 @@ def cumprod(x, dim=None, *, dtype=None):
         >>> paddle.cumprod(paddle.to_tensor([1, 2, 3, 4]), 0).tolist()
         [1, 2, 6, 24]
     """
-    return _cumprod(x, dim, dtype)
+    x, axis = _along("cumprod", x, dim, errors.ValueError_)
+    return _run(jax.lax.cumprod, x if dtype is None else x.astype(to_dtype(dtype).numpy), axis)
 
 
 @op
@@ -137,6 +132,14 @@ def cummin(x, axis=None, dtype="int64"):
 
 # ---- differences and integrals ----
 
+def _from_second(x, axis):
+    return jax.lax.slice_in_dim(x, min(1, x.shape[axis]), None, axis=axis)
+
+
+def _to_last_but_one(x, axis):
+    return jax.lax.slice_in_dim(x, 0, max(x.shape[axis] - 1, 0), axis=axis)
+
+
 @op
 def diff(x, n=1, axis=-1, prepend=None, append=None):
     """The differences of neighbours along an axis, taken n times; for bools whether they differ.
@@ -161,13 +164,14 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
     parts = [p for p in (prepend, x, append) if p is not None]
     for p in parts:
         if p.ndim != x.ndim or any(a != b for i, (a, b) in enumerate(zip(p.shape, x.shape)) if i != axis):
-            raise errors.ValueError_(f"diff: prepend and append must have the shape of x but for axis {axis}, got {list(p.shape)} "
-                                     f"for x of shape {list(x.shape)}")
+            raise errors.ValueError_(f"diff: prepend and append must have the shape of x but for axis {axis}, got "
+                                     f"{list(p.shape)} for x of shape {list(x.shape)}")
         if p.dtype != x.dtype:
-            raise errors.TypeError_(f"diff: prepend and append must have the type of x, got {p.dtype.name} and {x.dtype.name}")
+            raise errors.TypeError_(f"diff: prepend and append must have the type of x, got {p.dtype.name} and "
+                                    f"{x.dtype.name}")
     x = jnp.concatenate(parts, axis) if len(parts) > 1 else x
     for _ in range(min(n, x.shape[axis])):
-        a, b = jax.lax.slice_in_dim(x, 1, None, axis=axis), jax.lax.slice_in_dim(x, 0, max(x.shape[axis] - 1, 0), axis=axis)
+        a, b = _from_second(x, axis), _to_last_but_one(x, axis)
         x = a != b if x.dtype == np.bool_ else a - b
     return x
 
@@ -181,12 +185,13 @@ def _trapezoids(name, y, x, dx, axis):
         raise errors.IndexError_(f"{name}: y must have at least one dimension")
     axis = axis_of(name, y, axis, errors.IndexError_)
     y = as_float(y)
-    left, right = (jax.lax.slice_in_dim(y, a, b, axis=axis) for a, b in ((0, max(y.shape[axis] - 1, 0)), (min(1, y.shape[axis]), None)))
+    left, right = _to_last_but_one(y, axis), _from_second(y, axis)
     if x is not None:
         x = as_float(check_tensor(name, x))
         along = axis if x.ndim == y.ndim else 0
         if x.ndim not in (1, y.ndim) or x.shape[along] != y.shape[axis] and x.shape[along] != 1:
-            raise errors.ValueError_(f"{name}: x of shape {list(x.shape)} does not give positions along axis {axis} of y of shape {list(y.shape)}")
+            raise errors.ValueError_(f"{name}: x of shape {list(x.shape)} does not give positions along axis {axis} "
+                                     f"of y of shape {list(y.shape)}")
         width = jnp.diff(x, axis=along)
         if x.ndim == 1:
             width = width.reshape((-1,) + (1,) * (y.ndim - axis - 1))

@@ -139,7 +139,8 @@ def _lu_unpack(x, y, unpack_ludata, unpack_pivots):
     k = min(m, n)
     check_tensor("lu_unpack", y, "y")
     if y.shape != x.shape[:-2] + (k,):
-        raise errors.ValueError_(f"lu_unpack: the pivots must have shape {list(x.shape[:-2] + (k,))}, got {list(y.shape)}")
+        raise errors.ValueError_(f"lu_unpack: the pivots must have shape {list(x.shape[:-2] + (k,))}, got "
+                                 f"{list(y.shape)}")
     permutation = lower = upper = jnp.zeros((0,), x.dtype)
     if unpack_pivots:
         order = lapack.lu_pivots_to_permutation(y - 1, m)
@@ -229,7 +230,8 @@ def _check_reflectors(name, x, tau):
     if x.shape[-2] < x.shape[-1]:
         raise errors.ValueError_(f"{name}: x must have at least as many rows as columns, got shape {list(x.shape)}")
     if tau.ndim != x.ndim - 1 or tau.shape[:-1] != x.shape[:-2] or tau.shape[-1] > x.shape[-1]:
-        raise errors.ValueError_(f"{name}: tau must have shape {list(x.shape[:-2])} + [at most {x.shape[-1]}], got {list(tau.shape)}")
+        raise errors.ValueError_(f"{name}: tau must have shape {list(x.shape[:-2])} + [at most {x.shape[-1]}], got "
+                                 f"{list(tau.shape)}")
     return x, tau.astype(x.dtype)
 
 
@@ -268,8 +270,8 @@ def ormqr(x, tau, y, left=True, transpose=False):
     q = hermitian(q) if transpose else q
     a, b = (q, y) if left else (y, q)
     if a.shape[-1] != b.shape[-2]:
-        raise errors.ValueError_(f"ormqr: y of shape {list(y.shape)} cannot be multiplied with Q of shape {list(q.shape)} from the "
-                                 f"{'left' if left else 'right'}")
+        raise errors.ValueError_(f"ormqr: y of shape {list(y.shape)} cannot be multiplied with Q of shape "
+                                 f"{list(q.shape)} from the {'left' if left else 'right'}")
     return jnp.matmul(a, b)
 
 
@@ -395,4 +397,5 @@ def eigvals(x):
         >>> paddle.linalg.eigvals(paddle.to_tensor([[2.0, 0.0], [0.0, 3.0]])).tolist()
         [(2+0j), (3+0j)]
     """
-    return lapack.eig(matrices("eigvals", x, square=True), compute_left_eigenvectors=False, enable_eigvec_derivs=True)[0]
+    return lapack.eig(matrices("eigvals", x, square=True), compute_left_eigenvectors=False,
+                      enable_eigvec_derivs=True)[0]

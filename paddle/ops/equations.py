@@ -23,14 +23,15 @@ def _stacks(name, a, b):
     try:
         lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        raise errors.ValueError_(f"{name}: the leading axes of shapes {list(a.shape)} and {list(b.shape)} do not broadcast") from None
+        raise errors.ValueError_(f"{name}: the leading axes of shapes {list(a.shape)} and {list(b.shape)} do not "
+                                 f"broadcast") from None
     return jnp.broadcast_to(a, lead + a.shape[-2:]), jnp.broadcast_to(b, lead + b.shape[-2:])
 
 
 def _check_rows(name, a, b):
     if a.shape[-2] != b.shape[-2]:
-        raise errors.ValueError_(f"{name}: the matrices must have as many rows as the right-hand sides, got shapes {list(a.shape)} and "
-                                 f"{list(b.shape)}")
+        raise errors.ValueError_(f"{name}: the matrices must have as many rows as the right-hand sides, got shapes "
+                                 f"{list(a.shape)} and {list(b.shape)}")
 
 
 # ---- solve, inverse ----
@@ -129,19 +130,22 @@ def triangular_solve(x, y, upper=True, transpose=False, unitriangular=False):
         TypeError: different types.
 
     Example:
-        >>> paddle.linalg.triangular_solve(paddle.to_tensor([[1.0, 1.0], [0.0, 2.0]]), paddle.to_tensor([[3.0], [4.0]])).tolist()
+        >>> a, b = paddle.to_tensor([[1.0, 1.0], [0.0, 2.0]]), paddle.to_tensor([[3.0], [4.0]])
+        >>> paddle.linalg.triangular_solve(a, b).tolist()
         [[1.0], [2.0]]
     """
     x, y = matrices("triangular_solve", x, square=True), matrices("triangular_solve", y, argument="y")
     same_type("triangular_solve", x, y)
     _check_rows("triangular_solve", x, y)
     x, y = _stacks("triangular_solve", x, y)
-    return lapack.triangular_solve(x, y, left_side=True, lower=not upper, transpose_a=bool(transpose), unit_diagonal=bool(unitriangular))
+    return lapack.triangular_solve(x, y, left_side=True, lower=not upper, transpose_a=bool(transpose),
+                                   unit_diagonal=bool(unitriangular))
 
 
 def _cholesky_backsolve(b, factor, upper):
     def triangle(b, transposed):
-        return lapack.triangular_solve(factor, b, left_side=True, lower=not upper, transpose_a=transposed, conjugate_a=transposed)
+        return lapack.triangular_solve(factor, b, left_side=True, lower=not upper, transpose_a=transposed,
+                                       conjugate_a=transposed)
     return triangle(triangle(b, upper), not upper)
 
 
@@ -397,7 +401,8 @@ def _lstsq(x, y, rcond):
     x, y = matrices("lstsq", x), matrices("lstsq", y, argument="y")
     same_type("lstsq", x, y)
     if x.shape[:-1] != y.shape[:-1]:
-        raise errors.ValueError_(f"lstsq: x [..., m, n] and y [..., m, k] must agree, got shapes {list(x.shape)} and {list(y.shape)}")
+        raise errors.ValueError_(f"lstsq: x [..., m, n] and y [..., m, k] must agree, got shapes {list(x.shape)} and "
+                                 f"{list(y.shape)}")
     sizes = jnp.linalg.svd(jax.lax.stop_gradient(x), compute_uv=False)
     bound = rcond * jnp.max(sizes, -1, keepdims=True, initial=0)
     rank = jnp.sum(sizes > bound, -1, dtype=np.int32)
@@ -425,14 +430,15 @@ def lstsq(x, y, rcond=None, driver=None):
         ValueError: shapes that do not fit, another driver.
 
     Example:
-        >>> paddle.linalg.lstsq(paddle.to_tensor([[1.0], [1.0]]), paddle.to_tensor([[1.0], [3.0]]))[0].tolist()
+        >>> paddle.linalg.lstsq(paddle.to_tensor([[1.0], [1.0]]), paddle.to_tensor([[1.0], [3.0]]))[0].round().tolist()
         [[2.0]]
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise errors.ValueError_(f"lstsq: driver must be None, 'gels', 'gelsy', 'gelsd' or 'gelss', got {driver!r}")
     m, n = (list(x.shape) + [0, 0])[-2:] if len(x.shape) < 2 else x.shape[-2:]
     if rcond is None:
-        rcond = float(np.finfo(x.dtype.numpy if x.dtype.is_differentiable and x.dtype.itemsize >= 4 else np.float32).eps) * max(m, n)
+        wide = x.dtype.is_differentiable and x.dtype.itemsize >= 4
+        rcond = float(np.finfo(x.dtype.numpy if wide else np.float32).eps) * max(m, n)
     solution, residuals, rank, sizes = _lstsq(x, y, rcond)
     concrete = not isinstance(rank._value, jax.core.Tracer)
     if driver in (None, "gelsy") or m <= n or concrete and not (np.asarray(rank._value) == n).all():
@@ -451,7 +457,8 @@ def _low_rank(name, x, q, niter, M):
     from .random import randn
     m, n = x.shape[-2:]
     if not isinstance(q, int) or not 0 <= q <= min(m, n):
-        raise errors.ValueError_(f"{name}: q must lie between 0 and {min(m, n)}, the lesser length of the matrices, got {q!r}")
+        raise errors.ValueError_(f"{name}: q must lie between 0 and {min(m, n)}, the lesser length of the matrices, "
+                                 f"got {q!r}")
     if not isinstance(niter, int) or niter < 0:
         raise errors.ValueError_(f"{name}: niter must be an int of at least 0, got {niter!r}")
     if M is not None:
@@ -519,4 +526,5 @@ def pca_lowrank(x, q=None, center=True, niter=2):
     """
     if len(x.shape) < 2:
         raise errors.ValueError_(f"pca_lowrank: x must have at least two dimensions, got shape {list(x.shape)}")
-    return _low_rank("pca_lowrank", x, min(6, *x.shape[-2:]) if q is None else q, niter, x.mean(-2, True) if center else None)
+    return _low_rank("pca_lowrank", x, min(6, *x.shape[-2:]) if q is None else q, niter,
+                     x.mean(-2, True) if center else None)

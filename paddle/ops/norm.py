@@ -13,7 +13,6 @@ from ..engine.op import _write_out, api, op
 from ..engine.promotion import as_float, promote
 from .reduction import axes_of, check_tensor, restore
 
-
 # ---- vectors ----
 
 def _power(name, p):
@@ -117,7 +116,8 @@ def _matrix_norm_over(name, x, p, axis, keepdim):
     if p == "fro":
         return _p_norm(x, 2.0, axes, keepdim)
     if p not in _MATRIX_NORMS:
-        raise errors.ValueError_(f"{name}: p of a matrix norm must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}")
+        raise errors.ValueError_(f"{name}: p of a matrix norm must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got "
+                                 f"{p!r}")
     if x.shape[axes[0]] == 0 or x.shape[axes[1]] == 0:
         raise errors.ValueError_(f"{name}: the matrices have no elements, the tensor has shape {list(x.shape)}")
     return _matrix_norm(x, p, axes, keepdim)
@@ -246,7 +246,8 @@ def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     if p < 0:
         raise errors.ValueError_(f"cdist: p must be at least 0, got {p}")
     if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
-        raise errors.ValueError_(f"cdist: x and y must be rows [..., m, d] and [..., n, d], got shapes {list(x.shape)} and {list(y.shape)}")
+        raise errors.ValueError_(f"cdist: x and y must be rows [..., m, d] and [..., n, d], got shapes "
+                                 f"{list(x.shape)} and {list(y.shape)}")
     x, y = promote("cdist", x, y)
     x, y = as_float(x), as_float(y)
     large = max(x.shape[-2], y.shape[-2]) > 25

@@ -32,7 +32,8 @@ def _arg_extremum(name, search, x, axis, keepdim, dtype):
     check_tensor(name, x)
     if axis is None:
         if x.size == 0:
-            raise errors.ValueError_(f"{name}: there is no extremum of no elements, the tensor has shape {list(x.shape)}")
+            raise errors.ValueError_(f"{name}: there is no extremum of no elements, the tensor has shape "
+                                     f"{list(x.shape)}")
         out = search(x.reshape(-1), 0, dtype)
         return out.reshape((1,) * x.ndim) if keepdim else out
     axis = axis_of(name, x, axis)
@@ -49,7 +50,7 @@ def _arg_extremum(name, search, x, axis, keepdim, dtype):
 
 @op(differentiable=False)
 def argmax(x, axis=None, keepdim=False, dtype="int64"):
-    """The position of the largest element: along an axis, or in the flat tensor. The first of equals; NaN counts as largest.
+    """The position of the largest element: along an axis, or in the flat tensor. The first of equals; NaN is the largest.
 
     Args:
         dtype: "int64" or "int32".
@@ -146,15 +147,17 @@ def msort(input):
 # ---- selection ----
 
 def _descending_key(x):
-    """Integers in the opposite order of the elements of x, NaN lowest: the k largest of them are the k smallest of x."""
+    """Numbers in the opposite order of the elements of x, NaN lowest: the k largest of them are the k smallest of x."""
     if x.dtype == np.bool_:
         return ~x.astype(np.uint8)
     if jnp.issubdtype(x.dtype, jnp.integer):
         return ~x
-    bits = np.dtype(f"int{8 * x.dtype.itemsize}")
+    if x.dtype.itemsize < 8:  # for float32 there is a fast top_k; it puts -NaN below everything
+        x = x.astype(np.float32)
+        return jnp.where(jnp.isnan(x), jnp.full_like(x, -np.float32(np.nan)), -jnp.where(x == 0, jnp.zeros_like(x), x))
     x = jnp.where(jnp.isnan(x), jnp.nan, jnp.where(x == 0, jnp.zeros_like(x), x))
-    key = jax.lax.bitcast_convert_type(x, bits)
-    return ~jnp.where(key < 0, key ^ np.iinfo(bits).max, key)
+    key = jax.lax.bitcast_convert_type(x, np.dtype(np.int64))
+    return ~jnp.where(key < 0, key ^ np.iinfo(np.int64).max, key)
 
 
 def _number_of(name, k, n):
@@ -273,10 +276,11 @@ def _searchsorted(sorted_sequence, values, out_int32, right):
         return jnp.searchsorted(sorted_sequence, values, side=side).astype(dtype)
     lead = sorted_sequence.shape[:-1]
     if values.ndim != sorted_sequence.ndim or values.shape[:-1] != lead:
-        raise errors.ValueError_(f"searchsorted: values of shape {list(values.shape)} must match sorted_sequence of shape "
-                                 f"{list(sorted_sequence.shape)} in every axis but the last")
+        raise errors.ValueError_(f"searchsorted: values of shape {list(values.shape)} must match sorted_sequence of "
+                                 f"shape {list(sorted_sequence.shape)} in every axis but the last")
     rows = sorted_sequence.reshape(-1, sorted_sequence.shape[-1])
-    found = jax.vmap(lambda s, v: jnp.searchsorted(s, v, side=side))(rows, values.reshape(rows.shape[0], values.shape[-1]))
+    columns = values.reshape(rows.shape[0], values.shape[-1])
+    found = jax.vmap(lambda s, v: jnp.searchsorted(s, v, side=side))(rows, columns)
     return found.reshape(values.shape).astype(dtype)
 
 
@@ -308,7 +312,8 @@ def searchsorted(sorted_sequence, values, out_int32=False, right=False, *, side=
 @op(method=False, export=False, differentiable=False, name="searchsorted_sorter")
 def _in_order(sequence, sorter):
     if sequence.shape != sorter.shape:
-        raise errors.ValueError_(f"searchsorted: sorter has shape {list(sorter.shape)}, sorted_sequence {list(sequence.shape)}")
+        raise errors.ValueError_(f"searchsorted: sorter has shape {list(sorter.shape)}, sorted_sequence "
+                                 f"{list(sequence.shape)}")
     return jnp.take_along_axis(sequence, sorter, -1)
 
 
@@ -336,7 +341,8 @@ def host_array(name, x):
     check_tensor(name, x)
     if isinstance(x, Tensor):
         if isinstance(x._value, jax.core.Tracer):
-            raise errors.RuntimeError_(f"{name}: the shape of the result depends on the values, which a compiled function "
+            raise errors.RuntimeError_(f"{name}: the shape of the result depends on the values, which a compiled "
+                                       f"function "
                                        "cannot have; call it outside")
         return np.asarray(x._value)
     return np.asarray(x)

@@ -170,7 +170,8 @@ def _quantile(x, q, axis, keepdim, interpolation, skip_nan):
             place = jnp.round(place)
         below, above = jnp.floor(place), jnp.ceil(place)
         ordered = jnp.sort(rows, -1)
-        low, high = (jnp.stack([jnp.take_along_axis(ordered, i, -1) for i in p.astype(np.int64)]) for p in (below, above))
+        low = jnp.stack([jnp.take_along_axis(ordered, i, -1) for i in below.astype(np.int64)])
+        high = jnp.stack([jnp.take_along_axis(ordered, i, -1) for i in above.astype(np.int64)])
         weight = {"lower": 0.0, "higher": 1.0, "nearest": 0.0, "midpoint": jnp.where(below == above, 0, 0.5)}.get(
             interpolation, place - below)
         weight = jnp.asarray(weight).astype(x.dtype)
@@ -186,13 +187,15 @@ def _quantile_of(name, x, q, axis, keepdim, interpolation, skip_nan):
     if not isinstance(x, Tensor):
         raise errors.TypeError_(f"{name}: x must be a Tensor, got {errors.describe(x)}")
     if interpolation not in _INTERPOLATIONS:
-        raise errors.ValueError_(f"{name}: interpolation must be one of {', '.join(_INTERPOLATIONS)}, got {interpolation!r}")
+        raise errors.ValueError_(f"{name}: interpolation must be one of {', '.join(_INTERPOLATIONS)}, got "
+                                 f"{interpolation!r}")
     if isinstance(q, (list, tuple)):
         q = np.asarray([float(v) for v in q], np.float64)
     elif not isinstance(q, (int, float, Tensor, np.ndarray)):
         raise errors.TypeError_(f"{name}: q must be a number, a list of numbers or a Tensor, got {errors.describe(q)}")
     if isinstance(q, (Tensor, np.ndarray)) and (q.size == 0 or q.ndim > 1):
-        raise errors.ValueError_(f"{name}: q must hold one number at least in one dimension at most, got shape {list(q.shape)}")
+        raise errors.ValueError_(f"{name}: q must hold one number at least in one dimension at most, got shape "
+                                 f"{list(q.shape)}")
     levels = q if not isinstance(q, Tensor) else q._value
     if not isinstance(levels, jax.core.Tracer) and not np.all((np.asarray(levels) >= 0) & (np.asarray(levels) <= 1)):
         raise errors.ValueError_(f"{name}: q must lie between 0 and 1, got {errors.describe(q)}")
@@ -257,10 +260,11 @@ def _span(name, x, low, high, margin):
 
 @op(method=False, export=False, scalars="low high", static="bins density", differentiable=False, name="histogram")
 def _histogram(x, weight, low, high, bins, density):
-    wide = x if x.dtype in (np.float32, np.float64) else x.astype(np.float64 if jnp.issubdtype(x.dtype, jnp.integer) else np.float32)
-    low, high = low.astype(wide.dtype), high.astype(wide.dtype)
-    inside = (wide >= low) & (wide <= high)
-    place = jnp.where(inside, (wide - low) * bins / (high - low), 0)
+    if x.dtype not in (np.float32, np.float64):
+        x = x.astype(np.float64 if jnp.issubdtype(x.dtype, jnp.integer) else np.float32)
+    low, high = low.astype(x.dtype), high.astype(x.dtype)
+    inside = (x >= low) & (x <= high)
+    place = jnp.where(inside, (x - low) * bins / (high - low), 0)
     place = jnp.minimum(place.astype(np.int64), bins - 1).reshape(-1)
     if weight is None and not density:
         return jnp.zeros(bins, np.int64).at[place].add(inside.reshape(-1).astype(np.int64))
@@ -352,7 +356,8 @@ def histogramdd(x, bins=10, ranges=None, density=False, weights=None):
     depth = x.shape[-1]
     bins = [bins] * depth if isinstance(bins, (int, np.integer)) else list(bins)
     if len(bins) != depth:
-        raise errors.ValueError_(f"histogramdd: bins must have one entry for each of the {depth} coordinates, got {len(bins)}")
+        raise errors.ValueError_(f"histogramdd: bins must have one entry for each of the {depth} coordinates, got "
+                                 f"{len(bins)}")
     if ranges is not None and len(ranges) != 2 * depth:
         raise errors.ValueError_(f"histogramdd: ranges must have {2 * depth} numbers, got {len(ranges)}")
     if weights is not None and list(weights.shape) != list(x.shape[:-1]):
@@ -396,4 +401,5 @@ def bincount(x, weights=None, minlength=0):
     values = host_array("bincount", weights)
     if values.shape != array.shape:
         raise errors.ValueError_(f"bincount: weights have shape {list(values.shape)}, x {list(array.shape)}")
-    return device_tensor(np.bincount(array, values, minlength).astype(np.float32 if values.dtype == np.float32 else np.float64), x)
+    return device_tensor(np.bincount(array, values,
+                                     minlength).astype(np.float32 if values.dtype == np.float32 else np.float64), x)

@@ -54,7 +54,8 @@ def test_quantile_as_numpy(how):
     x = paddle.to_tensor(X)
     for q in (0.0, 0.3, 0.5, 1.0):
         compare(paddle.quantile(x, q, axis=1, interpolation=how), np.quantile(X, q, axis=1, method=how))
-    compare(paddle.quantile(x, [0.1, 0.9], axis=0, keepdim=True, interpolation=how), np.quantile(X, [0.1, 0.9], 0, keepdims=True, method=how))
+    compare(paddle.quantile(x, [0.1, 0.9], axis=0, keepdim=True, interpolation=how),
+            np.quantile(X, [0.1, 0.9], 0, keepdims=True, method=how))
 
 
 def test_quantile_edges():
