@@ -109,10 +109,11 @@ def _run_hooks(node: Node, gradients: list, create_graph: bool) -> None:
         for entry in list(hooks):
             gradient = gradients[index] if create_graph else _make(gradients[index])
             result = entry[0](gradient)
-            if result is not None:
-                if not isinstance(result, Tensor):
-                    raise errors.TypeError_(f"register_hook: a hook returns a Tensor or None, got {type(result).__name__}")
-                gradients[index] = result if create_graph else result._value
+            if result is None:
+                result = gradient  # which the hook may have changed in place
+            elif not isinstance(result, Tensor):
+                raise errors.TypeError_(f"register_hook: a hook returns a Tensor or None, got {type(result).__name__}")
+            gradients[index] = result if create_graph else result._value
 
 
 @contextlib.contextmanager

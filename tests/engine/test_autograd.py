@@ -161,6 +161,14 @@ def test_hooks_run_in_order_once_on_the_whole_gradient():
     assert x.grad.tolist() == [20, 20]
 
 
+def test_a_hook_may_change_the_gradient_in_place():
+    x = leaf()
+    y = x * 2
+    y.register_hook(lambda g: g.__setitem__(0, 7.0))
+    y.sum().backward()
+    assert x.grad.tolist() == [14, 2]
+
+
 def test_hooks_of_intermediates():
     x = leaf()
     y = x * 2
