@@ -46,7 +46,7 @@ def _numeric(scalar, arrays, which, step=1e-6):
 def check_grad(f, *arrays, order: int = 1, rtol: float = 1e-5, atol: float = 1e-6) -> None:
     """The gradients of f (float64 tensors to tensors) against central differences; `order=2` also checks those of the
     sum of squares of the first gradients."""
-    arrays = [np.asarray(a, "float64") for a in arrays]
+    arrays = [np.array(a, "float64", order="C") for a in arrays]
     weights: dict = {}
     scalar = _weighted(f, weights)
 

@@ -120,7 +120,7 @@ class Entry:
 
     def call(self, *arrays):
         out = self.op.fn(*self.arguments(arrays))
-        if type(out) in (tuple, list):
+        if isinstance(out, (tuple, list)):
             return tuple(_strong(o) for o in out)
         return _strong(out)
 
