@@ -240,7 +240,7 @@ def _advanced(x: Tensor, items: list) -> tuple[list, list]:
             position += 1
         elif isinstance(item, builtins.bool) or _is_mask(item) and item.ndim == 0:
             basic.append(None)
-            arrays.append((position, _put(np.zeros(1 if bool(item) else 0, np.int64)), 1))
+            arrays.append((position, np.zeros(1 if bool(item) else 0, np.int64)))
             position += 1
         elif isinstance(item, int):
             basic.append(item)
@@ -257,16 +257,15 @@ def _advanced(x: Tensor, items: list) -> tuple[list, list]:
             mask = np.asarray(item._value if isinstance(item, Tensor) else item)
             for where in mask.nonzero():
                 basic.append(slice(None))
-                arrays.append((position, _put(where), shape[axis]))
+                arrays.append((position, where))
                 axis += 1
                 position += 1
         else:
-            index = item if isinstance(item, Tensor) else _put(np.asarray(item))
-            if not index.dtype.is_integer:
-                raise errors.ValueError_(f"index: index tensors are integer or bool, got {index.dtype.name}")
-            _check_range(index, shape[axis], axis)
+            if not (item.dtype.is_integer if isinstance(item, Tensor) else item.dtype.kind in "iu"):
+                raise errors.ValueError_(f"index: index tensors are integer or bool, got {item.dtype.name}")
+            _check_range(item, shape[axis], axis)
             basic.append(slice(None))
-            arrays.append((position, index, shape[axis]))
+            arrays.append((position, item))
             axis += 1
             position += 1
     return basic, arrays
@@ -278,20 +277,19 @@ def _check_mask(mask: Any, shape: tuple[int, ...], axis: int) -> None:
                                  f"{list(shape[axis:axis + mask.ndim])}")
 
 
-def _put(array: np.ndarray) -> Tensor:
-    return _make(jnp.asarray(array.astype(np.int64) if array.size == 0 else array))
-
-
 def _traced(item: Any) -> bool:
     return isinstance(item, Tensor) and isinstance(item._value, jax.core.Tracer)
 
 
-def _check_range(index: Tensor, n: int, axis: int) -> None:
+def _check_range(index: Any, n: int, axis: int) -> None:
     """IndexError for an index that XLA would silently clamp; only where looking is cheap, that is on the CPU."""
-    value = index._value
-    if value.size == 0 or isinstance(value, jax.core.Tracer) or not index.place.is_cpu_place():
+    if isinstance(index, Tensor):
+        if isinstance(index._value, jax.core.Tracer) or not index.place.is_cpu_place():
+            return
+        index = index._value
+    array = np.asarray(index)
+    if array.size == 0:
         return
-    array = np.asarray(value)
     low, high = array.min(), array.max()
     if low < -n or high >= n:
         raise errors.IndexError_(f"index: {low if low < -n else high} is out of range for axis {axis} of length {n}")
@@ -302,14 +300,14 @@ def _is_basic(items: list) -> bool:
 
 
 def _arrange(arrays: list) -> tuple[list, tuple, bool]:
-    axes = tuple(a for a, _, _ in arrays)
+    axes = tuple(a for a, _ in arrays)
     front = any(b - a != 1 for a, b in zip(axes, axes[1:]))
-    shapes = [tuple(i._value.shape) for _, i, _ in arrays]
+    shapes = [tuple(i.shape) for _, i in arrays]
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:
         raise errors.ValueError_(f"index: index tensors of shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast") from None
-    return [i for _, i, _ in arrays], axes, front
+    return [i for _, i in arrays], axes, front
 
 
 @errors.clean
