@@ -92,7 +92,7 @@ def greater_equal(x, y):
 
 def _ordered(name: str, x, y):
     x, y = promote(name, x, y)
-    return (x.real, y.real) if jnp.iscomplexobj(x) else (x, y)  # officially complex numbers are ordered by their real parts
+    return (x.real, y.real) if jnp.iscomplexobj(x) else (x, y)  # complex ones by their real parts, as officially
 
 
 # ---- comparisons of whole tensors, and with a tolerance ----
@@ -243,7 +243,8 @@ def _bits(name: str, x, y, bools: bool = True):
 
 def _check_bits(name: str, x, bools: bool = True) -> None:
     if not (jnp.issubdtype(x.dtype, jnp.integer) or bools and x.dtype == bool):
-        raise errors.TypeError_(f"{name}: the tensors must be of integers{' or bool' if bools else ''}, got {x.dtype.name}")
+        wanted = "integers or bool" if bools else "integers"
+        raise errors.TypeError_(f"{name}: the tensors must be of {wanted}, got {x.dtype.name}")
 
 
 _bitwise = functools.partial(op, scalars="x y", method=False, differentiable=False, export=False)

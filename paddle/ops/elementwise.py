@@ -9,7 +9,6 @@ import jax.numpy as jnp
 from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float
-from ..engine.tensor import Tensor
 from .math import alias
 
 

@@ -228,8 +228,8 @@ def _power(x, y):
 
 
 # The derivatives that hold where those of JAX are NaN: none by x for the exponent 0, none by y for the base 0.
-_power.defjvps(lambda g, z, x, y: g * jnp.where(y == 0, jnp.zeros_like(x), y * _power(x, jnp.where(y == 0, jnp.ones_like(y), y - 1))),
-               lambda g, z, x, y: g * jnp.where(x == 0, jnp.zeros_like(x), _power(x, y) * jnp.log(jnp.where(x == 0, jnp.ones_like(x), x))))
+_power.defjvps(lambda g, z, x, y: g * jnp.where(y == 0, 0, y * _power(x, jnp.where(y == 0, 1, y - 1))),
+               lambda g, z, x, y: g * jnp.where(x == 0, 0, _power(x, y) * jnp.log(jnp.where(x == 0, 1, x))))
 
 
 @binary(export=False, name="pow", amp="black")
@@ -342,14 +342,15 @@ def clip(x, min=None, max=None):
     for name, bound in (("min", min), ("max", max)):
         if isinstance(bound, (Tensor, np.ndarray)):
             if bound.size != 1:
-                raise errors.ValueError_(f"clip: {name} must be a number or a tensor of one element, got {errors.describe(bound)}")
+                raise errors.ValueError_(f"clip: {name} must be a number or a tensor of one element, "
+                                         f"got {errors.describe(bound)}")
         elif bound is not None and not isinstance(bound, (int, float, np.number)):
             raise errors.TypeError_(f"clip: {name} must be a number, a Tensor or None, got {errors.describe(bound)}")
+        if x.dtype.is_integer and bound is not None and not _is_int(bound):
+            x = x.astype("float32")
     low, high = _number(min), _number(max)
     if low is not None and high is not None and not low <= high:
         raise errors.ValueError_(f"clip: min must not exceed max, got min={low} and max={high}")
-    if x.dtype.is_integer and any(isinstance(b, float) or isinstance(b, Tensor) and b.dtype.is_floating for b in (min, max)):
-        x = x.astype("float32")
     return _clip(x, min, max)
 
 
@@ -386,7 +387,8 @@ def scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None):
     """
     for name, factor in (("scale", scale), ("bias", bias)):
         if isinstance(factor, Tensor) and factor.size != 1:
-            raise errors.ValueError_(f"scale: {name} must be a number or a tensor of one element, got {errors.describe(factor)}")
+            raise errors.ValueError_(f"scale: {name} must be a number or a tensor of one element, "
+                                     f"got {errors.describe(factor)}")
     out = _scale(x, scale, bias, builtins.bool(bias_after_scale))
     if act is None:
         return out

@@ -118,7 +118,11 @@ def polygamma(x, n):
     return digamma(x) if n == 0 else _polygamma(x, int(n))
 
 
-@op(inplace=True, static="p", gradient=lambda inputs, outputs, cotangents, p: cotangents[0] * sum(_digamma(inputs[0] - 0.5 * i) for i in range(p)))
+def _multigammaln_gradient(inputs, outputs, cotangents, p):
+    return cotangents[0] * sum(_digamma(inputs[0] - 0.5 * i) for i in range(p))
+
+
+@op(inplace=True, static="p", gradient=_multigammaln_gradient)
 def multigammaln(x, p):
     """The logarithm of the multivariate gamma function of dimension p, elementwise.
 

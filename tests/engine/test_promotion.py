@@ -9,7 +9,8 @@ import paddle
 from paddle.engine.dtype import to_dtype
 from paddle.engine.promotion import result_type
 
-NAMES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+NAMES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+         "complex64", "complex128"]
 LETTERS = dict(zip("buiswlhgfdcz", NAMES))
 
 # Rows: type of x, columns: type of y, in the order of NAMES; "." is a TypeError. v: with dimensions, 0: without.

@@ -11,7 +11,8 @@ nan, inf = math.nan, math.inf
 
 # name: (the function of SciPy, points)
 SMOOTH = {
-    "erf": (sp.erf, [-2.0, 0.0, 0.7]), "erfinv": (sp.erfinv, [-0.9, 0.0, 0.5]), "digamma": (sp.digamma, [-0.5, 0.3, 4.0]),
+    "erf": (sp.erf, [-2.0, 0.0, 0.7]), "erfinv": (sp.erfinv, [-0.9, 0.0, 0.5]),
+    "digamma": (sp.digamma, [-0.5, 0.3, 4.0]),
     "lgamma": (sp.gammaln, [0.3, 1.5, 7.0]), "gammaln": (sp.gammaln, [0.3, 1.5, 7.0]), "i0": (sp.i0, [-2.0, 0.0, 3.0]),
     "i0e": (sp.i0e, [-2.0, 0.5, 3.0]), "i1": (sp.i1, [-2.0, 0.0, 3.0]), "i1e": (sp.i1e, [-2.0, 0.5, 3.0]),
     "sinc": (np.sinc, [-1.3, 0.0, 0.4]),
