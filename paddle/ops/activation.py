@@ -129,7 +129,8 @@ def hardshrink(x, threshold=0.5):
 @nn_op(scalars="threshold", export=False, name="softshrink")
 def _softshrink(x, threshold):
     x = as_float(x)
-    return jnp.where(x > threshold, x - threshold, jnp.where(x < -threshold, x + threshold, jnp.where(jnp.isnan(x), x, 0)))
+    return jnp.where(x > threshold, x - threshold,
+                     jnp.where(x < -threshold, x + threshold, jnp.where(jnp.isnan(x), x, 0)))
 
 
 @nn_api
@@ -162,15 +163,16 @@ def prelu(x, weight, data_format="NCHW"):
         [-0.5, 3.0]
     """
     if data_format not in ("NC", "NCL", "NCHW", "NCDHW", "NLC", "NHWC", "NDHWC"):
-        raise errors.ValueError_(f"prelu: data_format must be NC, NCL, NCHW, NCDHW, NLC, NHWC or NDHWC, got {data_format!r}")
+        raise errors.ValueError_(f"prelu: data_format must be NC, NCL, NCHW, NCDHW, NLC, NHWC or NDHWC, got "
+                                 f"{data_format!r}")
     x = as_float(x)
     if weight.ndim > 1 or weight.size == 0:
         raise errors.ValueError_(f"prelu: weight must have shape [1] or [channels], got {list(weight.shape)}")
     if weight.size > 1:
         axis = 1 if data_format[1] == "C" else x.ndim - 1
         if x.ndim < 2 or x.shape[axis] != weight.size:
-            raise errors.ValueError_(f"prelu: weight of shape {list(weight.shape)} does not fit the channels of x of shape "
-                                     f"{list(x.shape)} in {data_format}")
+            raise errors.ValueError_(f"prelu: weight of shape {list(weight.shape)} does not fit the channels of x of "
+                                     f"shape {list(x.shape)} in {data_format}")
         weight = weight.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     else:
         weight = weight.reshape(())
@@ -282,7 +284,8 @@ def softplus(x, beta=1, threshold=20):
     """
     x = as_float(x)
     linear = beta * x > threshold
-    return jnp.where(linear, x, jnp.log1p(jnp.exp(jnp.where(linear, 0, beta * x).astype(x.dtype))) / beta).astype(x.dtype)
+    return jnp.where(linear, x,
+                     jnp.log1p(jnp.exp(jnp.where(linear, 0, beta * x).astype(x.dtype))) / beta).astype(x.dtype)
 
 
 @nn_op
@@ -529,7 +532,8 @@ def maxout(x, groups, axis=1):
         [1, 2, 2, 2]
     """
     if x.ndim != 4 or axis not in (1, 3, -1):
-        raise errors.ValueError_(f"maxout: x must be 4-D and axis 1, 3 or -1, got x of shape {list(x.shape)} and axis {axis}")
+        raise errors.ValueError_(f"maxout: x must be 4-D and axis 1, 3 or -1, got x of shape {list(x.shape)} and axis "
+                                 f"{axis}")
     axis %= 4
     if groups < 1 or x.shape[axis] % groups:
         raise errors.ValueError_(f"maxout: groups must divide the {x.shape[axis]} channels, got {groups}")

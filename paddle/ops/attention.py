@@ -19,9 +19,11 @@ def _attend(q, k, v, mask, causal, scale, drop):
     """softmax(q k^T * scale + mask) v for [batch, length, heads, width]; `drop` is applied to the probabilities."""
     name = "scaled_dot_product_attention"
     if q.ndim != 4 or k.ndim != 4 or v.ndim != 4:
-        raise errors.ValueError_(f"{name}: query, key and value must be 3-D or 4-D alike, got {list(q.shape)}, {list(k.shape)}, {list(v.shape)}")
+        raise errors.ValueError_(f"{name}: query, key and value must be 3-D or 4-D alike, got {list(q.shape)}, "
+                                 f"{list(k.shape)}, {list(v.shape)}")
     if k.shape[:3] != v.shape[:3] or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
-        raise errors.ValueError_(f"{name}: shapes do not fit: query {list(q.shape)}, key {list(k.shape)}, value {list(v.shape)}")
+        raise errors.ValueError_(f"{name}: shapes do not fit: query {list(q.shape)}, key {list(k.shape)}, value "
+                                 f"{list(v.shape)}")
     heads, shared = q.shape[2], k.shape[2]
     if shared == 0 or heads % shared:
         raise errors.ValueError_(f"{name}: the {heads} heads of query must be a multiple of the {shared} heads of key")
@@ -54,14 +56,13 @@ def _attention_dropout(seed, query, key, value, mask, causal, scale, p):
 
 
 @nn_api
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, training=True, backend=None,
-                                 scale=None, enable_gqa=True):
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, training=True,
+                                 backend=None, scale=None, enable_gqa=True):
     """softmax(query key^T * scale + mask) value (Vaswani et al., 2017).
 
     Args:
         query: shape [batch, length, heads, width], or without batch.
-        key, value: shape [batch, length of keys, heads, width]; their heads may be fewer and then serve several heads of
-            query each.
+        key, value: shape [batch, length of keys, heads, width]; fewer heads serve several heads of query each.
         attn_mask: broadcasts to [batch, heads, length, length of keys]; bool (True takes part) or floating (added).
         dropout_p: the probability of dropping a weight in training.
         is_causal: position i sees keys up to i.

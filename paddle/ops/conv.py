@@ -27,7 +27,7 @@ def _layout(n, last):
 
 
 def _convolve(x, w, stride, pads, dilation, groups, last, interior=None):
-    """The convolution of x with w [out, in / groups, kernel]; `interior` puts interior - 1 zeros between elements of x."""
+    """The convolution of x with w [out, in / groups, kernel]; interior - 1 zeros go between the elements of x."""
     n = len(stride)
     interior = interior or (1,) * n
     kernel = w.shape[2:]
@@ -41,11 +41,14 @@ def _convolve(x, w, stride, pads, dilation, groups, last, interior=None):
         return jnp.expand_dims(out, axes)
 
     def general(x, w):
-        return jax.lax.conv_general_dilated(x, w, stride, pads, interior, dilation, _layout(n, last), feature_group_count=groups)
+        return jax.lax.conv_general_dilated(x, w, stride, pads, interior, dilation, _layout(n, last),
+                                            feature_group_count=groups)
     if groups == 1:
         return general(x, w)
     if w.shape[1] == 1 and np.prod(kernel) <= 128:
-        return jax.lax.platform_dependent(x, w, cpu=lambda x, w: _depthwise(x, w, stride, pads, dilation, last, interior), default=general)
+        def depthwise(x, w):
+            return _depthwise(x, w, stride, pads, dilation, last, interior)
+        return jax.lax.platform_dependent(x, w, cpu=depthwise, default=general)
     if groups <= 64:
         def grouped(x, w):
             channels = -1 if last else 1
@@ -84,7 +87,7 @@ def _depthwise(x, w, stride, pads, dilation, last, interior):
 
 
 def _read(name, n, x, weight, stride, dilation, groups, data_format):
-    """Check what convolutions have in common; returns (layout is channel-last, stride, dilation, channels of x, spatial)."""
+    """Check what convolutions share; returns (whether channels are last, stride, dilation, channels, spatial shape)."""
     last = window.channel_last(name, data_format, n)
     window.check_rank(name, x, n)
     if weight.ndim != n + 2:
@@ -98,7 +101,8 @@ def _read(name, n, x, weight, stride, dilation, groups, data_format):
     dilation = window.sizes(name, "dilation", dilation, n)
     channels = x.shape[-1 if last else 1]
     if not isinstance(groups, int) or groups < 1 or channels % groups:
-        raise errors.ValueError_(f"{name}: groups must be at least 1 and divide the {channels} channels of x, got {groups}")
+        raise errors.ValueError_(f"{name}: groups must be at least 1 and divide the {channels} channels of x, got "
+                                 f"{groups}")
     return last, stride, dilation, channels, tuple(x.shape[a] for a in window.spatial_axes(n, last))
 
 
@@ -108,7 +112,8 @@ def _add_bias(name, out, bias, last):
     channels = out.shape[-1 if last else 1]
     if bias.size not in (1, channels) or bias.ndim > 1:
         raise errors.ValueError_(f"{name}: bias must have shape [{channels}], got {list(bias.shape)}")
-    return out + bias.astype(out.dtype).reshape([-1 if i == (out.ndim - 1 if last else 1) else 1 for i in range(out.ndim)])
+    axis = out.ndim - 1 if last else 1
+    return out + bias.astype(out.dtype).reshape([-1 if i == axis else 1 for i in range(out.ndim)])
 
 
 def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_format):
@@ -116,7 +121,8 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
     out_channels = weight.shape[0]
     if weight.shape[1] * groups != channels:
         raise errors.ValueError_(f"{name}: a weight of shape {list(weight.shape)} with groups={groups} wants "
-                                 f"{weight.shape[1] * groups} input channels, x of shape {list(x.shape)} has {channels}")
+                                 f"{weight.shape[1] * groups} input channels, x of shape {list(x.shape)} has "
+                                 f"{channels}")
     if out_channels % groups:
         raise errors.ValueError_(f"{name}: groups={groups} must divide the {out_channels} output channels")
     kernel = weight.shape[2:]
@@ -125,8 +131,8 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
     pads = window.pairs(name, padding, n, last, lengths, kernel, stride)
     for length, k, d, (before, after) in zip(lengths, kernel, dilation, pads):
         if length + before + after < d * (k - 1) + 1:
-            raise errors.ValueError_(f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger than x of "
-                                     f"shape {list(x.shape)} with its padding {[list(p) for p in pads]}")
+            raise errors.ValueError_(f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger "
+                                     f"than x of shape {list(x.shape)} with its padding {[list(p) for p in pads]}")
     return _add_bias(name, _convolve(x, weight, stride, pads, dilation, groups, last), bias, last)
 
 
@@ -191,33 +197,34 @@ def _extra(name, n, output_padding, output_size, lengths, stride, dilation):
         extra = window.sizes(name, "output_padding", output_padding, n, 0)
         for e, s, d in zip(extra, stride, dilation):
             if e and e >= max(s, d):
-                raise errors.ValueError_(f"{name}: output_padding must be less than stride or dilation, got {list(extra)}")
+                raise errors.ValueError_(f"{name}: output_padding must be less than stride or dilation, got "
+                                         f"{list(extra)}")
         return extra
     if any(window.sizes(name, "output_padding", output_padding, n, 0)):
         raise errors.ValueError_(f"{name}: give output_padding or output_size, not both")
     wanted = window.sizes(name, "output_size", output_size, n)
     for w, low, s in zip(wanted, lengths, stride):
         if not low <= w < low + s:
-            raise errors.ValueError_(f"{name}: output_size must be at least {list(lengths)} and less than that plus the stride "
-                                     f"{list(stride)}, got {list(wanted)}")
+            raise errors.ValueError_(f"{name}: output_size must be at least {list(lengths)} and less than that plus "
+                                     f"the stride {list(stride)}, got {list(wanted)}")
     return tuple(w - low for w, low in zip(wanted, lengths))
 
 
 def _transposed(name, n, x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format):
     last, stride, dilation, channels, lengths = _read(name, n, x, weight, stride, dilation, groups, data_format)
     if weight.shape[0] != channels:
-        raise errors.ValueError_(f"{name}: a weight of shape {list(weight.shape)} wants {weight.shape[0]} input channels, x of "
-                                 f"shape {list(x.shape)} has {channels}")
+        raise errors.ValueError_(f"{name}: a weight of shape {list(weight.shape)} wants {weight.shape[0]} input "
+                                 f"channels, x of shape {list(x.shape)} has {channels}")
     kernel = weight.shape[2:]
     if isinstance(padding, str) and padding.upper() == "SAME":
         dilation = (1,) * n
     pads = window.pairs(name, padding, n, last, lengths, kernel, stride)
-    smallest = [(l - 1) * s - sum(p) + d * (k - 1) + 1 for l, s, p, d, k in zip(lengths, stride, pads, dilation, kernel)]
+    spans = [d * (k - 1) for d, k in zip(dilation, kernel)]
+    smallest = [(length - 1) * s - sum(p) + span + 1 for length, s, p, span in zip(lengths, stride, pads, spans)]
     extra = _extra(name, n, output_padding, output_size, smallest, stride, dilation)
     if any(l + e < 1 for l, e in zip(smallest, extra)):
-        raise errors.ValueError_(f"{name}: the output would have the spatial shape {smallest}: the padding is too large for x of "
-                                 f"shape {list(x.shape)}")
-    spans = [d * (k - 1) for d, k in zip(dilation, kernel)]
+        raise errors.ValueError_(f"{name}: the output would have the spatial shape {smallest}: the padding is too "
+                                 f"large for x of shape {list(x.shape)}")
     full = [(s - p[0], s - p[1] + e) for s, p, e in zip(spans, pads, extra)]
     flipped = jnp.flip(weight, range(2, n + 2)).reshape(groups, channels // groups, *weight.shape[1:])
     turned = jnp.swapaxes(flipped, 1, 2).reshape(groups * weight.shape[1], channels // groups, *kernel)
@@ -225,20 +232,21 @@ def _transposed(name, n, x, weight, bias, stride, padding, output_padding, dilat
 
 
 @nn_op
-def conv1d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1, output_size=None,
-                     data_format="NCL"):
+def conv1d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1,
+                     output_size=None, data_format="NCL"):
     """The transposed convolution over one axis; arguments as for `conv2d_transpose`.
 
     Example:
         >>> paddle.nn.functional.conv1d_transpose(paddle.ones([1, 1, 3]), paddle.ones([1, 2, 2])).shape
         [1, 2, 4]
     """
-    return _transposed("conv1d_transpose", 1, x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format)
+    return _transposed("conv1d_transpose", 1, x, weight, bias, stride, padding, output_padding, dilation, groups,
+                       output_size, data_format)
 
 
 @nn_op
-def conv2d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, dilation=1, groups=1, output_size=None,
-                     data_format="NCHW"):
+def conv2d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, dilation=1, groups=1,
+                     output_size=None, data_format="NCHW"):
     """The transposed convolution (the gradient of `conv2d` by its input) over two axes.
 
     Args:
@@ -256,16 +264,18 @@ def conv2d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0
         >>> paddle.nn.functional.conv2d_transpose(paddle.ones([1, 1, 2, 2]), paddle.ones([1, 1, 2, 2]), stride=2).shape
         [1, 1, 4, 4]
     """
-    return _transposed("conv2d_transpose", 2, x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format)
+    return _transposed("conv2d_transpose", 2, x, weight, bias, stride, padding, output_padding, dilation, groups,
+                       output_size, data_format)
 
 
 @nn_op
-def conv3d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1, output_size=None,
-                     data_format="NCDHW"):
+def conv3d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1,
+                     output_size=None, data_format="NCDHW"):
     """The transposed convolution over three axes; arguments as for `conv2d_transpose`.
 
     Example:
         >>> paddle.nn.functional.conv3d_transpose(paddle.ones([1, 1, 2, 2, 2]), paddle.ones([1, 1, 2, 2, 2])).shape
         [1, 1, 3, 3, 3]
     """
-    return _transposed("conv3d_transpose", 3, x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format)
+    return _transposed("conv3d_transpose", 3, x, weight, bias, stride, padding, output_padding, dilation, groups,
+                       output_size, data_format)

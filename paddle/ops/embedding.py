@@ -11,7 +11,7 @@ from ..engine import errors
 from ..engine.modes import set_mode
 from ..engine.op import api, op
 from ..engine.promotion import same_type
-from ..engine.tensor import Tensor
+from .checks import check_ids
 
 nn_op = functools.partial(op, method=False)
 nn_api = functools.partial(api, method=False)
@@ -36,14 +36,15 @@ def linear(x, weight, bias=None):
     """
     same_type("linear", x, weight)
     if x.ndim == 0 or weight.ndim == 0 or x.shape[-1] != weight.shape[max(weight.ndim - 2, 0)]:
-        raise errors.ValueError_(f"linear: the last axis of x, of shape {list(x.shape)}, does not fit the weight of shape "
-                                 f"{list(weight.shape)}")
+        raise errors.ValueError_(f"linear: the last axis of x, of shape {list(x.shape)}, does not fit the weight of "
+                                 f"shape {list(weight.shape)}")
     out = jnp.matmul(x, weight)
     if bias is None:
         return out
     same_type("linear", x, bias)
     if bias.ndim > out.ndim or any(b not in (1, n) for b, n in zip(bias.shape[::-1], out.shape[::-1])):
-        raise errors.ValueError_(f"linear: the bias of shape {list(bias.shape)} does not fit {weight.shape[-1]} output features")
+        raise errors.ValueError_(f"linear: the bias of shape {list(bias.shape)} does not fit {weight.shape[-1]} "
+                                 f"output features")
     return out + bias
 
 
@@ -64,7 +65,8 @@ def bilinear(x1, x2, weight, bias=None):
         >>> paddle.nn.functional.bilinear(paddle.ones([1, 2]), paddle.ones([1, 3]), paddle.ones([1, 2, 3])).tolist()
         [[6.0]]
     """
-    if (x1.ndim, x2.ndim, weight.ndim) != (2, 2, 3) or x1.shape[0] != x2.shape[0] or weight.shape[1:] != (x1.shape[1], x2.shape[1]):
+    ranks = (x1.ndim, x2.ndim, weight.ndim)
+    if ranks != (2, 2, 3) or x1.shape[0] != x2.shape[0] or weight.shape[1:] != (x1.shape[1], x2.shape[1]):
         raise errors.ValueError_("bilinear: shapes [batch, in1], [batch, in2], [out, in1, in2] are required, got "
                                  f"{list(x1.shape)}, {list(x2.shape)}, {list(weight.shape)}")
     out = jnp.einsum("bi,kij,bj->bk", x1, weight, x2)
@@ -73,19 +75,6 @@ def bilinear(x1, x2, weight, bias=None):
     if bias.shape not in ((weight.shape[0],), (1, weight.shape[0])):
         raise errors.ValueError_(f"bilinear: the bias must have shape [1, {weight.shape[0]}], got {list(bias.shape)}")
     return out + bias
-
-
-def check_ids(name: str, ids: Tensor, n: int, argument: str = "index", but: int | None = None, error=errors.IndexError_) -> None:
-    """IndexError for a label or row number outside [0, n) (`but` excepted), which XLA would silently clamp; looked at
-    eagerly on the CPU only, where it is cheap."""
-    value = ids._value
-    if value.size == 0 or isinstance(value, jax.core.Tracer) or not ids.place.is_cpu_place():
-        return
-    array = np.asarray(value)
-    if but is not None:
-        array = array[array != but]
-    if array.size and not (0 <= (low := array.min()) and array.max() < n):
-        raise error(f"{name}: {argument} {low if low < 0 else array.max()} is out of range, the size is {n}")
 
 
 @nn_op(export=False, name="embedding")

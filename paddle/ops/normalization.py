@@ -73,7 +73,8 @@ def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, fro
     affine = functools.partial(_affine, "batch_norm", weight=weight, bias=bias, shape=(n,), broadcast=shape)
 
     def by_running():
-        return affine((v - running_mean.astype(v.dtype).reshape(shape)) * jax.lax.rsqrt(running_var.astype(v.dtype).reshape(shape) + epsilon))
+        mean, variance = (a.astype(v.dtype).reshape(shape) for a in (running_mean, running_var))
+        return affine((v - mean) * jax.lax.rsqrt(variance + epsilon))
     if not batch:
         return by_running().astype(x.dtype), running_mean, running_var
     if x.size == n or x.size == 0:  # one value for each channel has no variance: officially it passes as it is
@@ -116,7 +117,8 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
     old_mean, old_var = running_mean, running_var
     if modes.program is None:  # the tape keeps the values as they are now
         old_mean, old_var = running_mean._snapshot(), running_var._snapshot()
-    y, new_mean, new_var = _batch_norm(x, old_mean, old_var, weight, bias, momentum, batch, batch and not training, epsilon, data_format)
+    y, new_mean, new_var = _batch_norm(x, old_mean, old_var, weight, bias, momentum, batch, batch and not training,
+                                       epsilon, data_format)
     if batch:
         with set_mode(grad=False):
             running_mean._rebind(new_mean)
@@ -154,7 +156,8 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, epsilon=1e-05):
 def _normalised_shape(name, x, normalized_shape):
     shape = (normalized_shape,) if isinstance(normalized_shape, (int, np.integer)) else normalized_shape
     if not isinstance(shape, tuple) or not shape or not all(isinstance(s, (int, np.integer)) for s in shape):
-        raise errors.ValueError_(f"{name}: normalized_shape must be an int or a list of ints, got {errors.describe(normalized_shape)}")
+        raise errors.ValueError_(f"{name}: normalized_shape must be an int or a list of ints, got "
+                                 f"{errors.describe(normalized_shape)}")
     if x.shape[-len(shape):] != shape:
         raise errors.ValueError_(f"{name}: x of shape {list(x.shape)} does not end in normalized_shape {list(shape)}")
     return shape
@@ -206,7 +209,8 @@ def group_norm(x, num_groups, epsilon=1e-05, weight=None, bias=None, data_format
     axis = _channel_axis("group_norm", x, data_format)
     n = x.shape[axis]
     if not isinstance(num_groups, int) or num_groups < 1 or n % num_groups:
-        raise errors.ValueError_(f"group_norm: num_groups must be at least 1 and divide the {n} channels, got {num_groups}")
+        raise errors.ValueError_(f"group_norm: num_groups must be at least 1 and divide the {n} channels, got "
+                                 f"{num_groups}")
     grouped = wide(x).reshape(x.shape[:axis] + (num_groups, n // num_groups) + x.shape[axis + 1:])
     y, _, _ = _standardise(grouped, tuple(i for i in range(1, grouped.ndim) if i != axis), epsilon)
     return _affine("group_norm", y.reshape(x.shape), weight, bias, (n,), _per_channel(x, axis)).astype(x.dtype)
@@ -221,8 +225,8 @@ def _instance_norm(x, weight, bias, eps, data_format):
 
 
 @nn_api(aliases={"epsilon": "eps"})
-def instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.9, eps=1e-05,
-                  data_format="NCHW"):
+def instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.9,
+                  eps=1e-05, data_format="NCHW"):
     """Each channel of each sample with mean 0 and variance 1, then scaled and shifted (Ulyanov et al., 2016).
 
     Args:
@@ -283,10 +287,12 @@ def _normalize(x, p, axis, epsilon):
         norm = jnp.min(size, axis, keepdims=True)
     elif p == 0:
         norm = jnp.sum(size != 0, axis, keepdims=True).astype(size.dtype)
-    else:  # no derivative where all elements are 0 (or one, for a power below 1): there the gradient is that of x / epsilon
-        safe = jnp.where(size == 0, 1, size) if p < 1 else size
-        total = jnp.sum(jnp.where(size == 0, 0 if p > 0 else jnp.inf, safe ** p) if p < 1 else size * size if p == 2 else size ** p,
-                        axis, keepdims=True)
+    else:  # where no derivative exists (zeros) the gradient is that of x / epsilon
+        if p < 1:
+            powers = jnp.where(size == 0, 0 if p > 0 else jnp.inf, jnp.where(size == 0, 1, size) ** p)
+        else:
+            powers = size * size if p == 2 else size ** p
+        total = jnp.sum(powers, axis, keepdims=True)
         zero = total == 0
         norm = jnp.where(zero, 0, jnp.where(zero, 1, total) ** (1 / p))
     return x / jnp.maximum(norm, epsilon)

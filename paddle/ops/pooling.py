@@ -19,7 +19,7 @@ from ..engine.promotion import as_float
 from ..engine.random import generator
 from ..engine.tensor import Tensor
 from . import window
-from .embedding import check_ids
+from .checks import check_ids
 
 nn_op = functools.partial(op, method=False)
 nn_api = functools.partial(api, method=False)
@@ -29,7 +29,8 @@ class _Axis:
     """Fixed windows along one axis: `count` of them, `size` long, `stride` apart, the first starting `before` 0."""
 
     def __init__(self, axis: int, length: int, size: int, stride: int, before: int, count: int):
-        self.axis, self.length, self.size, self.stride, self.before, self.count = axis, length, size, stride, before, count
+        self.axis, self.length, self.size = axis, length, size
+        self.stride, self.before, self.count = stride, before, count
         self.after = max((count - 1) * stride + size - length - before, 0)
 
     @property
@@ -79,11 +80,12 @@ def _read(name, n, x, kernel_size, stride, padding, ceil_mode, data_format):
     if ceil_mode and isinstance(padding, str) and padding.upper() == "VALID":
         raise errors.ValueError_(f"{name}: ceil_mode is not possible with padding='VALID'")
     found = []
-    for a, length, k, s, (before, after) in zip(axes, lengths, kernel, stride, window.pairs(name, padding, n, last, lengths, kernel, stride)):
+    pads = window.pairs(name, padding, n, last, lengths, kernel, stride)
+    for a, length, k, s, (before, after) in zip(axes, lengths, kernel, stride, pads):
         room = length + before + after - k
         if room <= -s and length:
-            raise errors.ValueError_(f"{name}: windows of size {list(kernel)} do not fit into x of shape {list(x.shape)} with "
-                                     f"padding {padding}")
+            raise errors.ValueError_(f"{name}: windows of size {list(kernel)} do not fit into x of shape "
+                                     f"{list(x.shape)} with padding {padding}")
         count = max(-(-room // s) if ceil_mode else int(room / s), -1) + 1
         found.append(_Axis(a, length, k, s, before, count))
     return found
@@ -135,7 +137,8 @@ def _max_pool(x, name, n, kernel_size, stride, padding, ceil_mode, data_format):
     for w in windows:  # windows that ceil_mode puts wholly into the padding hold the least number, as officially
         start, end = w.bounds
         if (start >= end).any() and jnp.issubdtype(x.dtype, jnp.floating):
-            out = jnp.where(jnp.expand_dims(start >= end, [i for i in range(x.ndim) if i != w.axis]), jnp.finfo(x.dtype).min, out)
+            out = jnp.where(jnp.expand_dims(start >= end, [i for i in range(x.ndim) if i != w.axis]),
+                            jnp.finfo(x.dtype).min, out)
     return out
 
 
@@ -152,13 +155,11 @@ def _max_with_index(x, axes, starts, ends, spans):
         inside = at < ends[k][:, None]
         at = jnp.clip(at, 0, length - 1)
 
-        def gather(a):
-            return jnp.take(a, at, axis)  # the axis becomes (windows, elements)
         mask = inside.reshape([1] * axis + list(inside.shape) + [1] * (x.ndim - axis - 1))
-        values = jnp.where(mask, gather(x), _lowest(x.dtype))
+        values = jnp.where(mask, jnp.take(x, at, axis), _lowest(x.dtype))  # the axis becomes (windows, elements)
         best = jnp.expand_dims(jnp.argmax(values, axis + 1), axis + 1)
         x = jnp.squeeze(jnp.take_along_axis(values, best, axis + 1), axis + 1)
-        index = jnp.squeeze(jnp.take_along_axis(gather(index), best, axis + 1), axis + 1)
+        index = jnp.squeeze(jnp.take_along_axis(jnp.take(index, at, axis), best, axis + 1), axis + 1)
     return x, index
 
 
@@ -167,7 +168,8 @@ def _scatter_flat(values, index, shape, axes):
     lead = values.shape[:2]
     rows = int(np.prod(lead))
     size = int(np.prod([shape[a] for a in axes]))
-    flat = jnp.zeros((rows, size), values.dtype).at[jnp.arange(rows)[:, None], index.reshape(rows, -1)].add(values.reshape(rows, -1))
+    at = (jnp.arange(rows)[:, None], index.reshape(rows, -1))
+    flat = jnp.zeros((rows, size), values.dtype).at[at].add(values.reshape(rows, -1))
     return flat.reshape(shape)
 
 
@@ -184,13 +186,15 @@ def _max_pool_with_index(x, name, n, kernel_size, stride, padding, ceil_mode):
     if _empty(x, windows):
         return jnp.zeros(_shape(x, windows), x.dtype), jnp.zeros(_shape(x, windows), np.int32)
     bounds = [w.bounds for w in windows]
-    return _max_with_index(x, [w.axis for w in windows], [b[0] for b in bounds], [b[1] for b in bounds], [w.size for w in windows])
+    return _max_with_index(x, [w.axis for w in windows], [b[0] for b in bounds], [b[1] for b in bounds],
+                           [w.size for w in windows])
 
 
 def _max(name, n, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format):
     if return_mask:
         if data_format != window.FORMATS[n][0]:
-            raise errors.ValueError_(f"{name}: return_mask is possible for data_format {window.FORMATS[n][0]} only, got {data_format!r}")
+            raise errors.ValueError_(f"{name}: return_mask is possible for data_format {window.FORMATS[n][0]} only, "
+                                     f"got {data_format!r}")
         return _max_pool_with_index(x, name, n, kernel_size, stride, padding, bool(ceil_mode))
     return _max_pool(x, name, n, kernel_size, stride, padding, bool(ceil_mode), data_format)
 
@@ -287,7 +291,8 @@ def avg_pool1d(x, kernel_size, stride=None, padding=0, exclusive=True, ceil_mode
 
 
 @nn_api
-def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None, data_format="NCHW"):
+def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None,
+               data_format="NCHW"):
     """The averages of windows.
 
     Args:
@@ -303,18 +308,21 @@ def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, exclusiv
         >>> paddle.nn.functional.avg_pool2d(paddle.ones([1, 1, 4, 4]), 2).sum().item()
         4.0
     """
-    return _avg_pool(x, "avg_pool2d", 2, kernel_size, stride, padding, bool(exclusive), bool(ceil_mode), divisor_override, data_format)
+    return _avg_pool(x, "avg_pool2d", 2, kernel_size, stride, padding, bool(exclusive), bool(ceil_mode),
+                     divisor_override, data_format)
 
 
 @nn_api
-def avg_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None, data_format="NCDHW"):
+def avg_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None,
+               data_format="NCDHW"):
     """The averages of windows over x of shape [N, C, D, H, W] or [N, D, H, W, C]; arguments as for `avg_pool2d`.
 
     Example:
         >>> paddle.nn.functional.avg_pool3d(paddle.ones([1, 1, 2, 2, 2]), 2).tolist()
         [[[[[1.0]]]]]
     """
-    return _avg_pool(x, "avg_pool3d", 3, kernel_size, stride, padding, bool(exclusive), bool(ceil_mode), divisor_override, data_format)
+    return _avg_pool(x, "avg_pool3d", 3, kernel_size, stride, padding, bool(exclusive), bool(ceil_mode),
+                     divisor_override, data_format)
 
 
 @nn_op(export=False, name="lp_pool")
@@ -375,9 +383,10 @@ def _output_sizes(name, x, n, output_size, last):
         output_size = (output_size,) * n
     if isinstance(output_size, tuple) and len(output_size) == 1 and n == 1:
         output_size *= n
-    if not isinstance(output_size, tuple) or len(output_size) != n or not all(o is None or isinstance(o, int) and o >= 0 for o in output_size):
-        raise errors.ValueError_(f"{name}: output_size must be an int or {n} ints (None keeps a length), none negative, got "
-                                 f"{errors.describe(output_size)}")
+    fine = isinstance(output_size, tuple) and len(output_size) == n
+    if not fine or not all(o is None or isinstance(o, int) and o >= 0 for o in output_size):
+        raise errors.ValueError_(f"{name}: output_size must be an int or {n} ints (None keeps a length), none "
+                                 f"negative, got {errors.describe(output_size)}")
     return axes, tuple(x.shape[a] if o is None else o for a, o in zip(axes, output_size))
 
 
@@ -406,7 +415,8 @@ def _adaptive_avg(x, name, n, output_size, data_format):
         at = start[:, None] + np.arange((end - start).max())
         inside = (at < end[:, None]).reshape([1] * axis + list(at.shape) + [1] * (x.ndim - axis - 1))
         parts = jnp.where(inside, jnp.take(x, np.minimum(at, length - 1), axis), 0)
-        x = jnp.sum(parts, axis + 1) / jnp.asarray(end - start, x.dtype).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+        counts = (end - start).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+        x = jnp.sum(parts, axis + 1) / jnp.asarray(counts, x.dtype)
     return x
 
 
@@ -419,7 +429,8 @@ def _adaptive_max(x, name, n, output_size):
         shape = x.shape[:2] + wanted
         return jnp.zeros(shape, x.dtype), jnp.zeros(shape, np.int32)
     bounds = [_adaptive_bounds(x.shape[a], c) for a, c in zip(axes, wanted)]
-    return _max_with_index(x, axes, [b[0] for b in bounds], [b[1] for b in bounds], [int((b[1] - b[0]).max()) for b in bounds])
+    return _max_with_index(x, axes, [b[0] for b in bounds], [b[1] for b in bounds],
+                           [int((b[1] - b[0]).max()) for b in bounds])
 
 
 @nn_api
@@ -435,7 +446,7 @@ def adaptive_avg_pool1d(x, output_size):
 
 @nn_api
 def adaptive_avg_pool2d(x, output_size, data_format="NCHW"):
-    """Averages over windows that cover x evenly: the i-th of n along a length L is [floor(i L / n), ceil((i + 1) L / n)).
+    """Averages over windows that cover x evenly: of n along a length L the i-th is [floor(i L / n), ceil((i+1) L / n)).
 
     Args:
         x: shape [N, C, H, W], or [N, H, W, C] with data_format "NHWC".
@@ -542,7 +553,8 @@ def _fractional_pool(name, n, x, output_size, kernel_size, random_u, return_mask
         raise errors.ValueError_(f"{name}: random_u must be between 0 and 1, got {errors.describe(random_u)}")
     lengths = [x.shape[a] for a in axes]
     if any(not 0 < c <= length or k and length < c - 1 + k for c, length, k in zip(wanted, lengths, kernel)):
-        raise errors.ValueError_(f"{name}: output_size {list(wanted)} with kernel_size {kernel_size} does not fit x of shape {list(x.shape)}")
+        raise errors.ValueError_(f"{name}: output_size {list(wanted)} with kernel_size {kernel_size} does not fit x "
+                                 f"of shape {list(x.shape)}")
     found = [_fractional_bounds(*a, random_u) for a in zip(lengths, wanted, kernel)]
     out = _fractional(x, [np.stack(f[:2]) for f in found], tuple(f[2] for f in found))
     return out if return_mask else out[0]
@@ -586,7 +598,8 @@ def fractional_max_pool3d(x, output_size, kernel_size=None, random_u=None, retur
 def _unpool(x, indices, output_size):
     rows = x.shape[0] * x.shape[1]
     size = int(np.prod(output_size))
-    flat = jnp.zeros((rows, size), x.dtype).at[jnp.arange(rows)[:, None], indices.reshape(rows, -1)].set(x.reshape(rows, -1))
+    at = (jnp.arange(rows)[:, None], indices.reshape(rows, -1))
+    flat = jnp.zeros((rows, size), x.dtype).at[at].set(x.reshape(rows, -1))
     return flat.reshape(x.shape[:2] + tuple(output_size))
 
 
@@ -595,7 +608,8 @@ def _max_unpool(name, n, x, indices, kernel_size, stride, padding, data_format, 
         raise errors.ValueError_(f"{name}: data_format must be {window.FORMATS[n][0]}, got {data_format!r}")
     window.check_rank(name, x, n)
     if list(x.shape) != list(indices.shape) or not indices.dtype.is_integer:
-        raise errors.ValueError_(f"{name}: indices must be integers of the shape of x, got {errors.describe(indices)} and x of shape {list(x.shape)}")
+        raise errors.ValueError_(f"{name}: indices must be integers of the shape of x, got {errors.describe(indices)} "
+                                 f"and x of shape {list(x.shape)}")
     kernel = window.sizes(name, "kernel_size", kernel_size, n)
     stride = kernel if stride is None else window.sizes(name, "stride", stride, n)
     padding = window.sizes(name, "padding", padding, n, 0)
@@ -608,14 +622,15 @@ def _max_unpool(name, n, x, indices, kernel_size, stride, padding, data_format, 
         if len(wanted) == n + 2:
             wanted = wanted[2:]
         if len(wanted) != n or not all(d - s < w < d + s for w, d, s in zip(wanted, default, stride)):
-            raise errors.ValueError_(f"{name}: output_size must lie within the stride {list(stride)} of {default}, got {list(output_size)}")
+            raise errors.ValueError_(f"{name}: output_size must lie within the stride {list(stride)} of {default}, "
+                                     f"got {list(output_size)}")
     check_ids(name, indices, int(np.prod(wanted)), "a position in indices", error=errors.ValueError_)
     return _unpool(x, indices, tuple(wanted))
 
 
 @nn_api
 def max_unpool1d(x, indices, kernel_size, stride=None, padding=0, data_format="NCL", output_size=None):
-    """The inverse of `max_pool1d` with the positions that it returned; zeros elsewhere. Arguments as for `max_unpool2d`.
+    """The inverse of `max_pool1d` with the positions that it returned; arguments as for `max_unpool2d`.
 
     Example:
         >>> y, where = paddle.nn.functional.max_pool1d(paddle.to_tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2, return_mask=True)

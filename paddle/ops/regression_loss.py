@@ -6,12 +6,12 @@ import math
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float, promote, promote_float
 from ..engine.tensor import Tensor
+from .checks import host_value
 from .distance import absolute, pairwise_distance
 from .loss import check_reduction, reduce, same_shape
 
@@ -152,8 +152,8 @@ def _gaussian_nll_loss(x, label, variance, full, epsilon, reduction):
         if variance.shape == x.shape[:-1]:
             variance = variance[..., None]
         elif variance.shape != x.shape[:-1] + (1,):
-            raise errors.ValueError_(f"gaussian_nll_loss: variance must have the shape of input {list(x.shape)}, without its last axis or "
-                                     f"with length 1 there, got {list(variance.shape)}")
+            raise errors.ValueError_(f"gaussian_nll_loss: variance must have the shape of input {list(x.shape)}, "
+                                     f"without its last axis or with length 1 there, got {list(variance.shape)}")
     variance = jnp.where(variance < epsilon, epsilon, variance)
     loss = 0.5 * (jnp.log(variance) + (x - label) ** 2 / variance)
     if full:
@@ -182,8 +182,8 @@ def gaussian_nll_loss(input, label, variance, full=False, epsilon=1e-6, reductio
         0.5
     """
     check_reduction("gaussian_nll_loss", reduction)
-    value = variance._value
-    if value.size and not isinstance(value, jax.core.Tracer) and variance.place.is_cpu_place() and np.asarray(value).min() < 0:
+    array = host_value(variance)
+    if array is not None and array.min() < 0:
         raise errors.ValueError_("gaussian_nll_loss: variance cannot be negative")
     return _gaussian_nll_loss(input, label, variance.detach(), bool(full), epsilon, reduction)
 
@@ -270,9 +270,10 @@ def cosine_embedding_loss(input1, input2, label, margin=0, reduction="mean"):
         >>> round(paddle.nn.functional.cosine_embedding_loss(x, -x, paddle.to_tensor([1])).item(), 4)
         2.0
     """
-    if label.ndim != 1 or input1.ndim not in (1, 2) or label.shape[0] not in (1, input1.shape[0] if input1.ndim == 2 else 1):
-        raise errors.ValueError_(f"cosine_embedding_loss: inputs [N, M] and label [N] are required, got {list(input1.shape)}, "
-                                 f"{list(input2.shape)} and {list(label.shape)}")
+    samples = input1.shape[0] if input1.ndim == 2 else 1
+    if label.ndim != 1 or input1.ndim not in (1, 2) or label.shape[0] not in (1, samples):
+        raise errors.ValueError_(f"cosine_embedding_loss: inputs [N, M] and label [N] are required, got "
+                                 f"{list(input1.shape)}, {list(input2.shape)} and {list(label.shape)}")
     same_shape("cosine_embedding_loss", input1, input2, "input2")
     x, y = promote_float("cosine_embedding_loss", input1, input2)
     tiny = 1e-12  # as officially, so that vectors of zeros have cosine 0
@@ -321,7 +322,8 @@ def triplet_margin_loss(input, positive, negative, margin=1.0, p=2, epsilon=1e-6
 
 
 @nn_api
-def triplet_margin_with_distance_loss(input, positive, negative, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+def triplet_margin_with_distance_loss(input, positive, negative, distance_function=None, margin=1.0, swap=False,
+                                      reduction="mean"):
     """`triplet_margin_loss` with any distance.
 
     Args:
@@ -346,6 +348,7 @@ def triplet_margin_with_distance_loss(input, positive, negative, distance_functi
     if swap:
         far = far.minimum(distance(positive, negative))
     for each in (near, far):
-        if isinstance(each, Tensor) and not isinstance(each._value, jax.core.Tracer) and each._value.size and np.asarray(each._value).min() < 0:
+        array = host_value(each) if isinstance(each, Tensor) else None
+        if array is not None and array.min() < 0:
             raise errors.ValueError_("triplet_margin_with_distance_loss: distances cannot be negative")
     return _hinge(near, far, margin, reduction)

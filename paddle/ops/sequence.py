@@ -38,13 +38,15 @@ def label_smooth(label, prior_dist=None, epsilon=0.1):
     if not jnp.issubdtype(label.dtype, jnp.floating):
         raise errors.TypeError_(f"label_smooth: label must be floating (one-hot), got {label.dtype.name}")
     if prior_dist is not None:
-        return (1 - epsilon) * label + epsilon * prior_dist.astype(label.dtype).reshape((1,) * (label.ndim - 1) + (label.shape[-1],))
+        prior = prior_dist.astype(label.dtype).reshape((1,) * (label.ndim - 1) + (label.shape[-1],))
+        return (1 - epsilon) * label + epsilon * prior
     return (1 - epsilon) * label + epsilon / max(label.shape[-1], 1)
 
 
 @nn_op(export=False, name="sequence_mask", differentiable=False)
 def _sequence_mask(x, maxlen, dtype):
-    return (jnp.arange(maxlen, dtype=x.dtype if jnp.issubdtype(x.dtype, jnp.integer) else np.int64) < x[..., None]).astype(to_dtype(dtype).numpy)
+    at = jnp.arange(maxlen, dtype=x.dtype if jnp.issubdtype(x.dtype, jnp.integer) else np.int64)
+    return (at < x[..., None]).astype(to_dtype(dtype).numpy)
 
 
 @nn_api
@@ -66,7 +68,8 @@ def sequence_mask(x, maxlen=None, dtype="int64"):
     """
     if maxlen is None:
         if isinstance(x._value, jax.core.Tracer):
-            raise errors.RuntimeError_("sequence_mask: a compiled function needs maxlen, as a shape cannot depend on data")
+            raise errors.RuntimeError_("sequence_mask: a compiled function needs maxlen, as a shape cannot depend on "
+                                       "data")
         maxlen = int(np.max(x.numpy())) if x._value.size else 0
     elif isinstance(maxlen, Tensor):
         maxlen = int(maxlen.item())
@@ -93,7 +96,8 @@ def gather_tree(ids, parents):
         [[[4, 2]], [[6, 1]]]
     """
     if ids.ndim != 3 or ids.shape != parents.shape:
-        raise errors.ValueError_(f"gather_tree: ids and parents must have one 3-D shape, got {list(ids.shape)} and {list(parents.shape)}")
+        raise errors.ValueError_(f"gather_tree: ids and parents must have one 3-D shape, got {list(ids.shape)} and "
+                                 f"{list(parents.shape)}")
     if not ids.size:
         return ids
 

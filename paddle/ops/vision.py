@@ -103,7 +103,8 @@ def channel_shuffle(x, groups, data_format="NCHW"):
     c = x.shape[axis]
     if c % groups:
         raise errors.ValueError_(f"channel_shuffle: groups must divide the {c} channels, got {groups}")
-    return jnp.swapaxes(x.reshape(x.shape[:axis] + (groups, c // groups) + x.shape[axis + 1:]), axis, axis + 1).reshape(x.shape)
+    grouped = x.reshape(x.shape[:axis] + (groups, c // groups) + x.shape[axis + 1:])
+    return jnp.swapaxes(grouped, axis, axis + 1).reshape(x.shape)
 
 
 @nn_api
@@ -166,8 +167,8 @@ def _patches(name, lengths, kernel_sizes, strides, paddings, dilations):
         pads = [(p, p) for p in window.sizes(name, "paddings", paddings, 2, 0)]
     counts = [(n + sum(p) - d * (k - 1) - 1) // s + 1 for n, p, d, k, s in zip(lengths, pads, dilation, kernel, stride)]
     if min(counts) < 1:
-        raise errors.ValueError_(f"{name}: no patch of size {list(kernel)} with dilation {list(dilation)} fits into {list(lengths)} "
-                                 f"with padding {[list(p) for p in pads]}")
+        raise errors.ValueError_(f"{name}: no patch of size {list(kernel)} with dilation {list(dilation)} fits into "
+                                 f"{list(lengths)} with padding {[list(p) for p in pads]}")
     return kernel, stride, pads, dilation, counts
 
 
@@ -205,7 +206,8 @@ def unfold(x, kernel_sizes, strides=1, paddings=0, dilations=1):
 
 
 @nn_op(static="output_sizes kernel_sizes strides paddings dilations",
-       aliases={"output_size": "output_sizes", "kernel_size": "kernel_sizes", "stride": "strides", "padding": "paddings", "dilation": "dilations"})
+       aliases={"output_size": "output_sizes", "kernel_size": "kernel_sizes", "stride": "strides",
+                "padding": "paddings", "dilation": "dilations"})
 def fold(x, output_sizes, kernel_sizes, strides=1, paddings=0, dilations=1):
     """The transpose of `unfold`: patches added up to an image (col2im).
 
@@ -228,7 +230,8 @@ def fold(x, output_sizes, kernel_sizes, strides=1, paddings=0, dilations=1):
     plan = _patches("fold", sizes, kernel_sizes, strides, paddings, dilations)
     size, count = int(np.prod(plan[0])), int(np.prod(plan[-1]))
     if x.ndim != 3 or x.shape[1] % size or x.shape[2] != count:
-        raise errors.ValueError_(f"fold: x must have shape [N, C * {size}, {count}] for this image and kernel, got {list(x.shape)}")
+        raise errors.ValueError_(f"fold: x must have shape [N, C * {size}, {count}] for this image and kernel, got "
+                                 f"{list(x.shape)}")
     like = jax.ShapeDtypeStruct((x.shape[0], x.shape[1] // size, *sizes), x.dtype)
     return jax.linear_transpose(lambda image: _unfold(image, *plan), like)(x)[0]
 
@@ -296,8 +299,8 @@ def _resize(x, counts, ratios, mode, align_corners, align_mode, antialias, last)
         if weights is None:
             out = jnp.take(out, taps[:, 0], axis)
         else:
-            out = functools.reduce(jnp.add, (jnp.take(out, taps[:, k], axis) * jnp.asarray(weights[:, k], out.dtype).reshape(shape)
-                                             for k in range(taps.shape[1])))
+            out = sum(jnp.take(out, taps[:, k], axis) * jnp.asarray(weights[:, k], out.dtype).reshape(shape)
+                      for k in range(taps.shape[1]))
     return out
 
 
@@ -339,14 +342,16 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     n = len(x.shape) - 2
     mode = mode.lower() if isinstance(mode, str) else mode
     if mode not in ("nearest", "area", *_MODES):
-        raise errors.ValueError_(f"{name}: mode must be nearest, linear, bilinear, trilinear, bicubic or area, got {mode!r}")
+        raise errors.ValueError_(f"{name}: mode must be nearest, linear, bilinear, trilinear, bicubic or area, got "
+                                 f"{mode!r}")
     if n not in (1, 2, 3) or mode in _MODES and _MODES[mode] != n:
         wanted = f"{_MODES[mode] + 2}-D" if mode in _MODES else "3-D, 4-D or 5-D"
         raise errors.ValueError_(f"{name}: mode {mode!r} needs x to be {wanted}, got shape {list(x.shape)}")
     formats = {1: ("NCW", "NWC", "NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}[n]
     data_format = formats[0] if data_format is None else data_format
     if data_format not in formats:
-        raise errors.ValueError_(f"{name}: data_format must be {' or '.join(formats)} for x of shape {list(x.shape)}, got {data_format!r}")
+        raise errors.ValueError_(f"{name}: data_format must be {' or '.join(formats)} for x of shape {list(x.shape)}, "
+                                 f"got {data_format!r}")
     if align_mode not in (0, 1):
         raise errors.ValueError_(f"{name}: align_mode must be 0 or 1, got {align_mode!r}")
     if align_corners and mode in ("nearest", "area"):
@@ -354,7 +359,8 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     if antialias and mode not in ("bilinear", "bicubic"):
         raise errors.ValueError_(f"{name}: antialias is possible for bilinear and bicubic, got mode {mode!r}")
     if (size is None) == (scale_factor is None):
-        raise errors.ValueError_(f"{name}: give either size or scale_factor, got size={size} and scale_factor={scale_factor}")
+        raise errors.ValueError_(f"{name}: give either size or scale_factor, got size={size} and "
+                                 f"scale_factor={scale_factor}")
     if recompute_scale_factor and size is not None:
         raise errors.ValueError_(f"{name}: recompute_scale_factor has no meaning with size")
     last = data_format[-1] == "C"
@@ -362,7 +368,8 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     given = _numbers(size if scale_factor is None else scale_factor)
     given = given * n if len(given) == 1 else given
     if len(given) != n or not all(isinstance(g, (int, float)) and g > 0 for g in given):
-        raise errors.ValueError_(f"{name}: {'size' if scale_factor is None else 'scale_factor'} must be {n} positive numbers, got {given}")
+        raise errors.ValueError_(f"{name}: {'size' if scale_factor is None else 'scale_factor'} must be {n} positive "
+                                 f"numbers, got {given}")
     counts = [int(g) if scale_factor is None else int(length * g) for g, length in zip(given, lengths)]
     if min(counts) < 1 or min(lengths) < 1:
         raise errors.ValueError_(f"{name}: the spatial shape would become {counts} from {lengths}; both need elements")
@@ -375,7 +382,9 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
 
 def _area(x, counts, n, last):
     if n == 1:
-        return adaptive_avg_pool1d(x, counts) if not last else adaptive_avg_pool1d(x.transpose([0, 2, 1]), counts).transpose([0, 2, 1])
+        if not last:
+            return adaptive_avg_pool1d(x, counts)
+        return adaptive_avg_pool1d(x.transpose([0, 2, 1]), counts).transpose([0, 2, 1])
     function = adaptive_avg_pool2d if n == 2 else adaptive_avg_pool3d
     return function(x, counts, window.FORMATS[n][last])
 
@@ -427,9 +436,10 @@ def affine_grid(theta, out_shape, align_corners=True):
     """
     shape = tuple(_numbers(out_shape))
     n = len(shape) - 2
-    if n not in (2, 3) or list(theta.shape) != [shape[0], n, n + 1] or not all(isinstance(s, int) and s > 0 for s in shape):
-        raise errors.ValueError_(f"affine_grid: theta [N, 2, 3] with out_shape [N, C, H, W], or [N, 3, 4] with [N, C, D, H, W] are "
-                                 f"required, got {list(theta.shape)} and {list(shape)}")
+    fits = n in (2, 3) and list(theta.shape) == [shape[0], n, n + 1]
+    if not fits or not all(isinstance(s, int) and s > 0 for s in shape):
+        raise errors.ValueError_(f"affine_grid: theta [N, 2, 3] with out_shape [N, C, H, W], or [N, 3, 4] with [N, C, "
+                                 f"D, H, W] are required, got {list(theta.shape)} and {list(shape)}")
     return _affine_grid(theta, shape, bool(align_corners))
 
 
@@ -467,11 +477,12 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=Tr
     if mode not in ("bilinear", "nearest"):
         raise errors.ValueError_(f"grid_sample: mode must be 'bilinear' or 'nearest', got {mode!r}")
     if padding_mode not in ("zeros", "border", "reflection"):
-        raise errors.ValueError_(f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', got {padding_mode!r}")
+        raise errors.ValueError_(f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', got "
+                                 f"{padding_mode!r}")
     n = x.ndim - 2
     if n not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != n or grid.shape[0] != x.shape[0]:
-        raise errors.ValueError_(f"grid_sample: x [N, C, H, W] and grid [N, OH, OW, 2] (or one axis more and 3) are required, got "
-                                 f"{list(x.shape)} and {list(grid.shape)}")
+        raise errors.ValueError_(f"grid_sample: x [N, C, H, W] and grid [N, OH, OW, 2] (or one axis more and 3) are "
+                                 f"required, got {list(x.shape)} and {list(grid.shape)}")
     lengths = x.shape[2:]
     places = grid.shape[1:-1]
     if 0 in lengths:

@@ -41,7 +41,8 @@ def sizes(name: str, argument: str, value: Any, n: int, least: int = 1) -> tuple
     return tuple(int(v) for v in found)
 
 
-def pairs(name: str, padding: Any, n: int, last: bool, lengths: tuple, kernel: tuple, stride: tuple) -> list[tuple[int, int]]:
+def pairs(name: str, padding: Any, n: int, last: bool, lengths: tuple, kernel: tuple,
+          stride: tuple) -> list[tuple[int, int]]:
     """Padding in any official form, as (before, after) for each spatial axis.
 
     "SAME" (ceil(length / stride) windows, dilation ignored, the odd element after), "VALID", an int, n ints, 2n ints
@@ -61,13 +62,14 @@ def pairs(name: str, padding: Any, n: int, last: bool, lengths: tuple, kernel: t
         if len(padding) == n + 2 and all(isinstance(p, (list, tuple)) and len(p) == 2 for p in padding):
             outside = [padding[0], padding[-1 if last else 1]]
             if any(v != 0 for p in outside for v in p):
-                raise errors.ValueError_(f"{name}: batch and channels cannot be padded, got padding={list(map(list, padding))}")
+                raise errors.ValueError_(f"{name}: batch and channels cannot be padded, got "
+                                         f"padding={list(map(list, padding))}")
             found = list(padding[1:-1] if last else padding[2:])
         elif len(padding) == n:
             found = [(p, p) for p in padding]
         elif len(padding) == 2 * n:
             found = list(zip(padding[::2], padding[1::2]))
     if found is None or not all(_is_int(v) and v >= 0 for p in found for v in p):
-        raise errors.ValueError_(f"{name}: padding must be 'SAME', 'VALID', an int, {n} ints, {2 * n} ints or a pair for each "
-                                 f"axis, none negative, got {errors.describe(padding)}")
+        raise errors.ValueError_(f"{name}: padding must be 'SAME', 'VALID', an int, {n} ints, {2 * n} ints or a pair "
+                                 f"for each axis, none negative, got {errors.describe(padding)}")
     return [(int(a), int(b)) for a, b in found]
