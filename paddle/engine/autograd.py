@@ -128,7 +128,7 @@ def _walking(record: bool) -> Iterator[None]:
 
 
 def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, live_only: bool, what: str) -> list:
-    roots = []
+    roots: list = []
     for tensor, gradient in zip(tensors, gradients):
         if not isinstance(tensor, Tensor):
             raise errors.TypeError_(f"{what}: expected Tensors, got {type(tensor).__name__}")

@@ -63,16 +63,16 @@ def naming(name: str) -> None:
     _current[0] = name
 
 
-def _on_duration(event: str, duration: float, **kwargs) -> None:
+def _on_duration(event: str, duration_secs: float, **kwargs) -> None:
     if event != "/jax/core/compile/backend_compile_duration":
         return
     name = str(kwargs.get("fun_name") or _current[0])
     stats.compiles += 1
-    stats.seconds += duration
+    stats.seconds += duration_secs
     stats.names.append(name)
     del stats.names[:-1000]
     if flags.debug_level() >= 1:
-        print(f"[paddle-xla] compiled {name} in {duration * 1e3:.1f} ms", file=sys.stderr)
+        print(f"[paddle-xla] compiled {name} in {duration_secs * 1e3:.1f} ms", file=sys.stderr)
 
 
 def _on_event(event: str, **kwargs) -> None:

@@ -59,11 +59,12 @@ class Frozen(tuple):
 class Static:
     """A static argument inside a key, distinguished by type, so that 1, 1.0 and True do not meet."""
 
-    __slots__ = ("value", "kind", "_hash")
+    __slots__ = ("value", "kind", "exact", "_hash")
 
     def __init__(self, value: Any):
         self.value = value
         self.kind = type(value) if type(value) is not tuple else tuple(map(type, value))
+        self.exact = self.kind is not float and not (type(value) is tuple and float in self.kind)
         self._hash = hash((value, self.kind))
 
     def __hash__(self) -> int:
@@ -73,7 +74,7 @@ class Static:
         if self.__class__ is not other.__class__ or self.kind != other.kind:
             return False
         mine, theirs = self.value, other.value
-        return mine is theirs or (mine == theirs and (self.kind is not float or str(mine) == str(theirs)))  # 0.0, -0.0
+        return mine is theirs or (mine == theirs and (self.exact or str(mine) == str(theirs)))  # 0.0, -0.0
 
 
 class Sequence:
@@ -104,7 +105,7 @@ class Entry:
         def call(*arrays):
             return self.call(*arrays)
         call.__name__ = call.__qualname__ = op.name
-        self.run = jax.jit(call)
+        self.run: Callable = jax.jit(call)
         if flags.debug_level() >= 4:
             self.run = _printing(self.run, op.name)
 

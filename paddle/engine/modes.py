@@ -114,6 +114,7 @@ class no_grad(_Decorator):
     """
 
     _value = False
+    _before: Any = None
 
     def __enter__(self) -> None:
         self.__dict__.setdefault("_before", []).append(modes.grad)  # a list: the object may be entered again inside

@@ -84,7 +84,7 @@ class Signature:
             at = next((i for i, p in enumerate(params) if p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)), len(params))
             kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
             if at < len(params) and params[at].kind == inspect.Parameter.VAR_POSITIONAL:
-                at, kind = at + 1, inspect.Parameter.KEYWORD_ONLY
+                at, kind = at + 1, inspect.Parameter.KEYWORD_ONLY  # type: ignore[assignment]
             params.insert(at, inspect.Parameter("name", kind, default=None))
         if "out" not in found.parameters and not any(p.kind == p.VAR_KEYWORD for p in params):
             params.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))

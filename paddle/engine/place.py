@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Callable
 
 import jax
 
@@ -108,7 +108,7 @@ class CustomPlace(Place):
         self.kind = device_type
 
 
-_CLASSES = {"cpu": lambda n: CPUPlace(), "gpu": CUDAPlace, "tpu": TPUPlace, "xpu": XPUPlace}
+_CLASSES: dict[str, Callable[[int], Place]] = {"cpu": lambda n: CPUPlace(), "gpu": CUDAPlace, "tpu": TPUPlace, "xpu": XPUPlace}
 
 
 def make_place(kind: str, number: int = 0) -> Place:
@@ -143,13 +143,13 @@ def parse_place(device: Any, argument: str = "device") -> Place:
     if isinstance(device, jax.Device):
         return place_of(device)
     match = re.fullmatch(r"([a-z_]+?)(?::(\d+))?", device.strip().lower()) if isinstance(device, str) else None
-    kind = match.group(1) if match else ""
+    kind, number = match.groups() if match else ("", None)
     kind = {"cuda": "gpu", "dcu": "gpu"}.get(kind, kind)
     if kind == "gpu_pinned":
         return CUDAPinnedPlace()
     if kind not in _KNOWN:
         raise errors.ValueError_(f"{argument} must be a name like 'cpu', 'gpu', 'gpu:0', 'tpu:0' or a Place; got {device!r}")
-    return make_place(kind, int(match.group(2) or 0))
+    return make_place(kind, int(number or 0))
 
 
 def put(arrays: Any, device: jax.Device | None = None) -> Any:

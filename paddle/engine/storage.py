@@ -23,7 +23,7 @@ class Storage:
     def __init__(self, value: Any):
         self.value = value
         self.version = 0
-        self.pending: Callable[[], Any] | None = None
+        self.pending: Any = None  # or a function that makes the array
 
     def read(self, owner: Any) -> Any:
         """The array of a slot whose `value` is None; `owner` is the tensor that asks."""

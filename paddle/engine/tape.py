@@ -148,7 +148,7 @@ class OpNode(Node):
         return self.gradient.op.name
 
     def free(self) -> None:
-        self.saved = self.residual = None
+        self.saved = self.residual = None  # type: ignore[assignment]
         self.freed = True
 
     def _arrays(self) -> list:

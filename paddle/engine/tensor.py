@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import jax
 import numpy as np
@@ -61,6 +61,10 @@ class Tensor:
     _name: str | None = None
     persistable = False
     is_distributed = False
+    _storage: Storage
+    _node: Any
+    _index: int
+    _stop: bool
     __array_priority__ = 100
 
     def __init__(self, data: Any = (), dtype: Any = None, place: Any = None, stop_gradient: bool = True, name: str | None = None):
@@ -73,6 +77,12 @@ class Tensor:
             self._name = name
 
     _to_tensor: Callable[..., "Tensor"]
+
+    if TYPE_CHECKING:  # the methods that operators add
+        reshape: Any
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any) -> "Tensor": ...
 
     # ---- the array ----
     @property
@@ -420,7 +430,10 @@ class Tensor:
 
     @data.setter
     def data(self, other: "Tensor") -> None:
-        self._storage.write(other._value)
+        if other._value.shape == self._value.shape and other.dtype is self.dtype:
+            self._storage.write(other._value)
+        else:
+            self._storage = Storage(other._value)
 
     def value(self) -> "Tensor":
         return self
@@ -464,7 +477,7 @@ class Tensor:
         """Nested lists of Python numbers."""
         return self._concrete("tolist").tolist()
 
-    def _number(self, kind: type) -> Any:
+    def _number(self, kind: Any) -> Any:
         array = self._concrete(kind.__name__ + "()")
         if array.size != 1:
             raise AssertionError(f"{kind.__name__}(): only a tensor of one element converts to a Python number, "
@@ -640,10 +653,12 @@ class Tensor:
 
     def __dlpack__(self, *, stream: Any = None, **kwargs: Any) -> Any:
         """Hand the memory to another library (it is shared, never written in place by us)."""
-        return self._value.__dlpack__(stream=stream, **kwargs)
+        value: Any = self._value
+        return value.__dlpack__(stream=stream, **kwargs)
 
     def __dlpack_device__(self) -> tuple:
-        return self._value.__dlpack_device__()
+        value: Any = self._value
+        return value.__dlpack_device__()
 
     def __jax_array__(self) -> jax.Array:
         return self._value
@@ -715,7 +730,7 @@ def _device_of(array: Any) -> Any:
     return next(iter(array.devices())) if getattr(array, "committed", False) else None
 
 
-def _unpickle(kind: type, array: np.ndarray, stop: bool, state: dict) -> Tensor:
+def _unpickle(kind: Any, array: np.ndarray, stop: bool, state: dict) -> Tensor:
     out = kind.__new__(kind)
     out._adopt(_make(jax.device_put(array)))
     out.__dict__.update(state)
