@@ -230,7 +230,7 @@ def gelu(x, approximate=False):
     if approximate in (True, "tanh"):
         y = 0.5 * v * (1 + jnp.tanh(np.sqrt(2 / np.pi) * (v + 0.044715 * v * v * v)))
     else:
-        y = 0.5 * v * jax.scipy.special.erfc(-v * np.sqrt(0.5))
+        y = 0.5 * v * (1 + jax.scipy.special.erf(v * np.sqrt(0.5)))
     return y.astype(as_float(x).dtype)
 
 

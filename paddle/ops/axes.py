@@ -1,13 +1,13 @@
 """Reading axes: negative ones count from the end, those out of range are errors that name the operator."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 from ..engine import errors
 
 
-def axis_of(name: str, axis: Any, ndim: int, argument: str = "axis") -> int:
-    """One axis of a tensor of `ndim` dimensions as a number from 0; ValueError when there is no such axis.
+def axis_of(name: str, axis: Any, ndim: int, argument: str = "axis", error: Callable = errors.ValueError_) -> int:
+    """One axis of a tensor of `ndim` dimensions as a number from 0; `error` when there is no such axis.
 
     A tensor without dimensions still has the axes 0 and -1, as officially.
     """
@@ -17,8 +17,8 @@ def axis_of(name: str, axis: Any, ndim: int, argument: str = "axis") -> int:
         raise errors.TypeError_(f"{name}: {argument} must be an int, got {errors.describe(axis)}") from None
     span = max(ndim, 1)
     if not -span <= index < span:
-        raise errors.ValueError_(f"{name}: {argument} {index} is out of range for a tensor of {ndim} dimensions, "
-                                 f"allowed are {-span} to {span - 1}")
+        raise error(f"{name}: {argument} {index} is out of range for a tensor of {ndim} dimensions, "
+                    f"allowed are {-span} to {span - 1}")
     return index + span if index < 0 else index
 
 

@@ -1,7 +1,8 @@
 """Convolutions and transposed convolutions in one, two and three dimensions.
 
-On the CPU, XLA's grouped convolutions are many times slower than the same work in other forms, so there a depthwise
-convolution is a sum of shifted products and one of a few groups a convolution for each group.
+On the CPU, XLA's grouped convolutions and those of a single input channel are many times slower than the same work in
+other forms, so there a convolution with one input channel for each output is a sum of shifted products, and one of a
+few groups a convolution for each group.
 """
 from __future__ import annotations
 
@@ -43,13 +44,11 @@ def _convolve(x, w, stride, pads, dilation, groups, last, interior=None):
     def general(x, w):
         return jax.lax.conv_general_dilated(x, w, stride, pads, interior, dilation, _layout(n, last),
                                             feature_group_count=groups)
-    if groups == 1:
-        return general(x, w)
     if w.shape[1] == 1 and np.prod(kernel) <= 128:
         def depthwise(x, w):
             return _depthwise(x, w, stride, pads, dilation, last, interior)
         return jax.lax.platform_dependent(x, w, cpu=depthwise, default=general)
-    if groups <= 64:
+    if 1 < groups <= 64:
         def grouped(x, w):
             channels = -1 if last else 1
             parts = [jax.lax.conv_general_dilated(a, b, stride, pads, interior, dilation, _layout(n, last))
@@ -64,7 +63,7 @@ def _matrix(x, w, last):
 
 
 def _depthwise(x, w, stride, pads, dilation, last, interior):
-    """The convolution of each channel with its own kernels, as a sum of shifted products."""
+    """The convolution of each channel (or the only one) with its own kernels, as a sum of shifted products."""
     n = len(stride)
     axes = window.spatial_axes(n, last)
     channels = x.ndim - 1 if last else 1
@@ -72,7 +71,7 @@ def _depthwise(x, w, stride, pads, dilation, last, interior):
     for a, (before, after), i in zip(axes, pads, interior):
         config[a] = (before, after, i - 1)
     x = jax.lax.pad(x, jnp.zeros((), x.dtype), config)
-    if w.shape[0] != x.shape[channels]:
+    if x.shape[channels] not in (1, w.shape[0]):
         x = jnp.repeat(x, w.shape[0] // x.shape[channels], channels)
     kernel = w.shape[2:]
     outs = [(x.shape[a] - d * (k - 1) - 1) // s + 1 for a, k, s, d in zip(axes, kernel, stride, dilation)]

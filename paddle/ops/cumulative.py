@@ -9,7 +9,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import op
 from ..engine.promotion import as_float, promote
-from .reduction import axis_of, check_tensor
+from .reduction import tensor_axis, check_tensor
 from .search import index_type
 
 
@@ -18,7 +18,7 @@ def _along(name, x, axis, error=errors.IndexError_):
     check_tensor(name, x)
     if axis is None:
         return x.reshape(-1), 0
-    return x, axis_of(name, x, axis, error if x.ndim else errors.ValueError_)
+    return x, tensor_axis(name, x, axis, error if x.ndim else errors.ValueError_)
 
 
 def _run(scan, x, axis):
@@ -160,7 +160,7 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
         raise errors.ValueError_(f"diff: n must be at least 1, got {n!r}")
     if x.ndim == 0:
         raise errors.IndexError_("diff: a 0-D tensor has no neighbours")
-    axis = axis_of("diff", x, axis, errors.IndexError_)
+    axis = tensor_axis("diff", x, axis, errors.IndexError_)
     parts = [p for p in (prepend, x, append) if p is not None]
     for p in parts:
         if p.ndim != x.ndim or any(a != b for i, (a, b) in enumerate(zip(p.shape, x.shape)) if i != axis):
@@ -183,7 +183,7 @@ def _trapezoids(name, y, x, dx, axis):
         raise errors.ValueError_(f"{name}: x and dx cannot both be given")
     if y.ndim == 0:
         raise errors.IndexError_(f"{name}: y must have at least one dimension")
-    axis = axis_of(name, y, axis, errors.IndexError_)
+    axis = tensor_axis(name, y, axis, errors.IndexError_)
     y = as_float(y)
     left, right = _to_last_but_one(y, axis), _from_second(y, axis)
     if x is not None:

@@ -9,7 +9,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import promote, same_type
 from ..engine.tensor import Tensor
-from .reduction import axis_of, check_tensor
+from .reduction import tensor_axis, check_tensor
 
 
 def check_tensors(name, **given):
@@ -314,7 +314,7 @@ def cross(x, y, axis=9):
         if 3 not in x.shape:
             raise errors.ValueError_(f"cross: there is no axis of length 3, the shape is {list(x.shape)}")
         axis = x.shape.index(3)
-    axis = axis_of("cross", x, axis, errors.IndexError_)
+    axis = tensor_axis("cross", x, axis, errors.IndexError_)
     if not x.ndim or x.shape[axis] != 3:
         raise errors.ValueError_(f"cross: axis {axis} must have length 3, the shape is {list(x.shape)}")
     x, y = jnp.moveaxis(x, axis, 0), jnp.moveaxis(y, axis, 0)
@@ -346,7 +346,7 @@ def vecdot(x, y, axis=-1):
     check_tensors("vecdot", x=x, y=y)
     x, y = promote("vecdot", x, y)
     product = jnp.conj(x) * y
-    return jnp.sum(product, axis_of("vecdot", product, axis), dtype=product.dtype)
+    return jnp.sum(product, tensor_axis("vecdot", product, axis), dtype=product.dtype)
 
 
 @op(amp="white")
@@ -378,8 +378,8 @@ def tensordot(x, y, axes=2):
         of_x, of_y = axes[0], axes[1] if len(axes) > 1 else ()
         n = min(len(of_x), len(of_y))
         of_x, of_y = of_x + of_y[n:] if len(of_x) == n else of_x, of_y + of_x[n:] if len(of_y) == n else of_y
-    of_x = [axis_of("tensordot", x, a) for a in of_x]
-    of_y = [axis_of("tensordot", y, a) for a in of_y]
+    of_x = [tensor_axis("tensordot", x, a) for a in of_x]
+    of_y = [tensor_axis("tensordot", y, a) for a in of_y]
     for i, j in zip(of_x, of_y):
         if x.shape[i] != y.shape[j]:
             if x.shape[i] == 1:
@@ -485,7 +485,7 @@ def trace(x, offset=0, axis1=0, axis2=1):
     check_tensor("trace", x)
     if x.ndim < 2:
         raise errors.ValueError_(f"trace: the tensor must have at least two dimensions, got shape {list(x.shape)}")
-    axis1, axis2 = (axis_of("trace", x, a, errors.IndexError_) for a in (axis1, axis2))
+    axis1, axis2 = (tensor_axis("trace", x, a, errors.IndexError_) for a in (axis1, axis2))
     if axis1 == axis2:
         raise errors.ValueError_(f"trace: axis1 and axis2 are the same axis {axis1}")
     return jnp.sum(jnp.diagonal(x, offset, axis1, axis2), -1, dtype=x.dtype)

@@ -11,7 +11,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import _write_out, api, op
 from ..engine.promotion import as_float, promote
-from .reduction import axes_of, check_tensor, restore
+from .reduction import reduction_axes, check_tensor, restore
 
 # ---- vectors ----
 
@@ -41,7 +41,7 @@ def _p_norm_of(x, p, axes, keepdim):
 
 
 def _p_norm_gradient(inputs, outputs, cotangents, p, axis, keepdim):
-    x, axes = inputs[0], axes_of("p_norm", inputs[0], axis)
+    x, axes = inputs[0], reduction_axes("p_norm", inputs[0], axis)
     g = restore(cotangents[0], axes, keepdim)
     if p == 0:
         return jnp.zeros_like(x)
@@ -61,7 +61,7 @@ def _p_norm_gradient(inputs, outputs, cotangents, p, axis, keepdim):
 
 @op(method=False, export=False, gradient=_p_norm_gradient, name="p_norm")
 def _p_norm(x, p, axis, keepdim):
-    axes = axes_of("norm", x, axis)
+    axes = reduction_axes("norm", x, axis)
     if p == -math.inf and 0 in [x.shape[a] for a in axes]:
         raise errors.ValueError_(f"norm: there is no smallest of no elements, the tensor has shape {list(x.shape)}")
     return _p_norm_of(as_float(x), p, axes, keepdim)
@@ -112,7 +112,7 @@ def _matrix_norm_over(name, x, p, axis, keepdim):
     rank = len(x.shape)
     if rank < 2:
         raise errors.ValueError_(f"{name}: a matrix norm needs at least two dimensions, got shape {list(x.shape)}")
-    axes = axes_of(name, x, tuple(axis))
+    axes = reduction_axes(name, x, tuple(axis))
     if p == "fro":
         return _p_norm(x, 2.0, axes, keepdim)
     if p not in _MATRIX_NORMS:

@@ -11,6 +11,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import _write_out, api, op
 from ..engine.promotion import as_float
+from .axes import axes_of, axis_of
 
 # ---- axes, for every operator that takes some ----
 
@@ -22,19 +23,13 @@ def check_tensor(name, x, argument="x"):
     return x
 
 
-def axis_of(name, x, axis, error=errors.ValueError_):
-    """One axis of x, counted from the front; a 0-D tensor has an axis 0 as well. ValueError out of range."""
+def tensor_axis(name, x, axis, error=errors.ValueError_):
+    """One axis of x, counted from the front (see `axis_of`)."""
     check_tensor(name, x)
-    if not isinstance(axis, (int, np.integer)):
-        raise errors.TypeError_(f"{name}: axis must be an int, got {errors.describe(axis)}")
-    n = builtins.max(x.ndim, 1)
-    if not -n <= axis < n:
-        raise error(f"{name}: axis {axis} is out of range for a tensor of {x.ndim} dimensions, allowed are {-n} to "
-                    f"{n - 1}")
-    return int(axis) % n
+    return axis_of(name, axis, x.ndim, error=error)
 
 
-def axes_of(name, x, axis):
+def reduction_axes(name, x, axis):
     """The axes to reduce over, as a tuple: all of them for None and an empty list. A 0-D tensor has none.
 
     Raises ValueError out of range or for a repeated axis, TypeError for what is no int.
@@ -44,9 +39,7 @@ def axes_of(name, x, axis):
         return tuple(range(x.ndim))
     if not isinstance(axis, (tuple, list)):
         axis = (axis,)
-    axes = tuple(axis_of(name, x, a) for a in axis)
-    if len(set(axes)) != len(axes):
-        raise errors.ValueError_(f"{name}: an axis is repeated in {list(axis)}")
+    axes = axes_of(name, axis, x.ndim)
     return axes if x.ndim else ()
 
 
@@ -83,7 +76,7 @@ def sum(x, axis=None, dtype=None, keepdim=False):
         >>> paddle.sum(paddle.to_tensor([[1, 2], [3, 4]]), axis=0).tolist()
         [4, 6]
     """
-    axes = axes_of("sum", x, axis)
+    axes = reduction_axes("sum", x, axis)
     return jnp.sum(x, axes, dtype=_sum_dtype(x, dtype), keepdims=keepdim)
 
 
@@ -95,7 +88,7 @@ def nansum(x, axis=None, dtype=None, keepdim=False):
         >>> paddle.nansum(paddle.to_tensor([1.0, float("nan")])).item()
         1.0
     """
-    axes = axes_of("nansum", x, axis)
+    axes = reduction_axes("nansum", x, axis)
     return jnp.sum(jnp.where(jnp.isnan(x), 0, x), axes, dtype=_sum_dtype(x, dtype), keepdims=keepdim)
 
 
@@ -110,7 +103,7 @@ def _mean_of(x, axes, keepdim):
 
 @op(method=False, export=False, name="mean")
 def _mean(x, axis, keepdim, dtype):
-    axes = axes_of("mean", x, axis)
+    axes = reduction_axes("mean", x, axis)
     return _mean_of(x if dtype is None else x.astype(to_dtype(dtype).numpy), axes, keepdim)
 
 
@@ -135,7 +128,7 @@ def nanmean(x, axis=None, keepdim=False):
         >>> paddle.nanmean(paddle.to_tensor([1.0, float("nan"), 3.0])).item()
         2.0
     """
-    axes = axes_of("nanmean", x, axis)
+    axes = reduction_axes("nanmean", x, axis)
     x = as_float(x)
     missing = jnp.isnan(x)
     total = jnp.sum(jnp.where(missing, 0, x), axes, keepdims=keepdim)
@@ -144,7 +137,7 @@ def nanmean(x, axis=None, keepdim=False):
 
 @op(method=False, export=False, name="prod")
 def _prod(x, axis, keepdim, dtype):
-    axes = axes_of("prod", x, axis)
+    axes = reduction_axes("prod", x, axis)
     return jnp.prod(x, axes, dtype=x.dtype if dtype is None else to_dtype(dtype).numpy, keepdims=keepdim)
 
 
@@ -169,7 +162,7 @@ def logsumexp(x, axis=None, keepdim=False):
         >>> paddle.logsumexp(paddle.to_tensor([1000.0, -1000.0])).item()
         1000.0
     """
-    axes = axes_of("logsumexp", x, axis)
+    axes = reduction_axes("logsumexp", x, axis)
     x = as_float(x)
     top = jnp.max(x, axes, keepdims=True, initial=-jnp.inf)
     top = jnp.where(jnp.isfinite(top), top, 0)
@@ -178,7 +171,7 @@ def logsumexp(x, axis=None, keepdim=False):
 
 
 def _logsumexp_gradient(x, out, cotangent, axis, keepdim):
-    axes = axes_of("logsumexp", x, axis)
+    axes = reduction_axes("logsumexp", x, axis)
     out, cotangent = restore(out, axes, keepdim), restore(cotangent, axes, keepdim)
     return cotangent * jnp.exp(x - jnp.where(out == -jnp.inf, 0, out))
 
@@ -205,7 +198,7 @@ def reduce_as(x, target):
 # ---- extrema ----
 
 def _extremum(name, reduce, x, axis, keepdim):
-    axes = axes_of(name, x, axis)
+    axes = reduction_axes(name, x, axis)
     if jnp.iscomplexobj(x):
         raise errors.TypeError_(f"{name}: complex numbers have no order, got {x.dtype.name}")
     if x.size == 0 and 0 in [x.shape[a] for a in axes]:
@@ -216,7 +209,7 @@ def _extremum(name, reduce, x, axis, keepdim):
 def _extremum_gradient(inputs, outputs, cotangents, axis, keepdim):
     """The elements equal to the extremum share the gradient evenly; so do NaN elements when it is NaN."""
     x = inputs[0]
-    axes = axes_of("max", x, axis)
+    axes = reduction_axes("max", x, axis)
     out = restore(outputs[0], axes, keepdim)
     share = (x == out) | (jnp.isnan(x) & jnp.isnan(out))
     each = restore(cotangents[0], axes, keepdim) / jnp.sum(share, axes, keepdims=True).astype(x.dtype)
@@ -280,7 +273,7 @@ def all(x, axis=None, keepdim=False):
         >>> paddle.all(paddle.to_tensor([[True, False], [True, True]]), axis=1).tolist()
         [False, True]
     """
-    return jnp.all(x, axes_of("all", x, axis), keepdims=keepdim)
+    return jnp.all(x, reduction_axes("all", x, axis), keepdims=keepdim)
 
 
 @op(differentiable=False)
@@ -291,7 +284,7 @@ def any(x, axis=None, keepdim=False):
         >>> paddle.any(paddle.to_tensor([[True, False], [False, False]]), axis=1).tolist()
         [True, False]
     """
-    return jnp.any(x, axes_of("any", x, axis), keepdims=keepdim)
+    return jnp.any(x, reduction_axes("any", x, axis), keepdims=keepdim)
 
 
 @op(differentiable=False)
@@ -302,14 +295,14 @@ def count_nonzero(x, axis=None, keepdim=False):
         >>> paddle.count_nonzero(paddle.to_tensor([[0, 2], [3, 4]]), axis=0).tolist()
         [1, 2]
     """
-    axes = axes_of("count_nonzero", x, axis)
+    axes = reduction_axes("count_nonzero", x, axis)
     return jnp.sum(x != 0, axes, dtype=np.int64, keepdims=keepdim)
 
 
 # ---- moments ----
 
 def _variance(name, x, axis, correction, keepdim):
-    axes = axes_of(name, x, axis)
+    axes = reduction_axes(name, x, axis)
     x = as_float(x)
     wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
     centred = wide - jnp.mean(wide, axes, keepdims=True)

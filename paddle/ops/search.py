@@ -12,7 +12,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import api, op
 from ..engine.tensor import Tensor, _device_of, _make
-from .reduction import axis_of, check_tensor
+from .reduction import tensor_axis, check_tensor
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
 
@@ -36,7 +36,7 @@ def _arg_extremum(name, search, x, axis, keepdim, dtype):
                                      f"{list(x.shape)}")
         out = search(x.reshape(-1), 0, dtype)
         return out.reshape((1,) * x.ndim) if keepdim else out
-    axis = axis_of(name, x, axis)
+    axis = tensor_axis(name, x, axis)
     if x.ndim == 0:
         return jnp.zeros((1,) if keepdim else (), dtype)
     if x.shape[axis] == 0 and x.size == 0 and 0 not in x.shape[:axis] + x.shape[axis + 1:]:
@@ -97,7 +97,7 @@ def _sort_gradient(inputs, outputs, cotangents, axis, descending, stable):
     x, g = inputs[0], cotangents[0]
     if x.ndim == 0 or x.size == 0:
         return g
-    axis = axis_of("sort", x, axis)
+    axis = tensor_axis("sort", x, axis)
     return scatter_along(g, order(x, axis, descending), x.shape, axis)
 
 
@@ -112,7 +112,7 @@ def sort(x, axis=-1, descending=False, stable=False):
         >>> paddle.sort(paddle.to_tensor([3, 1, 2]), descending=True).tolist()
         [3, 2, 1]
     """
-    axis = axis_of("sort", x, axis)
+    axis = tensor_axis("sort", x, axis)
     if x.ndim == 0:
         return x
     out = jnp.sort(x, axis)
@@ -127,7 +127,7 @@ def argsort(x, axis=-1, descending=False, stable=False):
         >>> paddle.argsort(paddle.to_tensor([30, 10, 20])).tolist()
         [1, 2, 0]
     """
-    axis = axis_of("argsort", x, axis)
+    axis = tensor_axis("argsort", x, axis)
     if x.ndim == 0:
         return jnp.zeros((), np.int64)
     return order(x, axis, descending).astype(np.int64)
@@ -172,7 +172,7 @@ def _number_of(name, k, n):
 
 @op(method=False, export=False, name="topk")
 def _topk(x, k, axis, largest):
-    axis = axis_of("topk", x, -1 if axis is None else axis)
+    axis = tensor_axis("topk", x, -1 if axis is None else axis)
     if x.ndim == 0:
         _number_of("topk", k, 1)
         return x, jnp.zeros((), np.int64)
@@ -215,7 +215,7 @@ def kthvalue(x, k, axis=None, keepdim=False):
         >>> [t.item() for t in paddle.kthvalue(paddle.to_tensor([5, 1, 3]), 2)]
         [3, 2]
     """
-    axis = axis_of("kthvalue", x, -1 if axis is None else axis)
+    axis = tensor_axis("kthvalue", x, -1 if axis is None else axis)
     if x.ndim == 0:
         _number_of("kthvalue", k, 1)
         return x, jnp.zeros((), np.int64)
@@ -238,7 +238,7 @@ def mode(x, axis=-1, keepdim=False):
         >>> [t.item() for t in paddle.mode(paddle.to_tensor([3, 2, 2, 3, 1]))]
         [2, 2]
     """
-    axis = axis_of("mode", x, axis)
+    axis = tensor_axis("mode", x, axis)
     if x.ndim == 0:
         return x, jnp.zeros((), np.int64)
     n = x.shape[axis]
@@ -387,7 +387,7 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False, axi
     if axis is None:
         found = np.unique(array.reshape(-1), True, True, True, equal_nan=False)
     else:
-        axis = axis_of("unique", x, axis)
+        axis = tensor_axis("unique", x, axis)
         if array.shape[axis] == 0:
             found = (array, *[np.zeros(0, np.int64)] * 3)
         else:
@@ -421,7 +421,7 @@ def unique_consecutive(x, return_inverse=False, return_counts=False, axis=None, 
     if axis is None:
         array, axis = array.reshape(-1), 0
     else:
-        axis = axis_of("unique_consecutive", x, axis)
+        axis = tensor_axis("unique_consecutive", x, axis)
         array = array if array.ndim else array.reshape(1)
     rows = np.moveaxis(array, axis, 0)
     n = len(rows)

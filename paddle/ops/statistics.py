@@ -11,7 +11,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float
 from ..engine.tensor import Tensor
-from .reduction import axes_of, check_tensor
+from .reduction import reduction_axes, check_tensor
 from .search import device_tensor, host_array, order
 
 
@@ -50,7 +50,7 @@ def _middle(rows, skip_nan):
 def _median_gradient(inputs, outputs, cotangents, axis, keepdim, skip_nan):
     """Each of the two middle elements gives half of the gradient, shared evenly by the elements equal to it."""
     x = inputs[0]
-    axes = axes_of("median", x, axis)
+    axes = reduction_axes("median", x, axis)
     rows, g = _rows(x, axes), cotangents[0].astype(x.dtype)
     if rows.shape[-1] == 0:
         return jnp.zeros_like(x)
@@ -65,7 +65,7 @@ def _median_gradient(inputs, outputs, cotangents, axis, keepdim, skip_nan):
 
 @op(method=False, export=False, gradient=_median_gradient, name="median")
 def _median(x, axis, keepdim, skip_nan):
-    axes = axes_of("median", x, axis)
+    axes = reduction_axes("median", x, axis)
     if jnp.iscomplexobj(x):
         raise errors.TypeError_("median: complex numbers have no order")
     if not skip_nan and x.dtype != np.float64:
@@ -85,7 +85,7 @@ def _median(x, axis, keepdim, skip_nan):
 @op(method=False, export=False, name="median_min")
 def _median_min(x, axis, keepdim, skip_nan):
     """(the lower middle element, its position along the flattened axes)."""
-    axes = axes_of("median", x, axis)
+    axes = reduction_axes("median", x, axis)
     rows = _rows(x, axes)
     if rows.shape[-1] == 0:
         raise errors.ValueError_(f"median: there is no element to take, the tensor has shape {list(x.shape)}")
@@ -153,7 +153,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 @op(method=False, export=False, scalars="q", name="quantile")
 def _quantile(x, q, axis, keepdim, interpolation, skip_nan):
-    axes = axes_of("quantile", x, axis)
+    axes = reduction_axes("quantile", x, axis)
     x = as_float(x)
     if jnp.iscomplexobj(x):
         raise errors.TypeError_("quantile: complex numbers have no order")
