@@ -94,7 +94,7 @@ class PyLayerNode(Node):
         return results
 
 
-class PyLayer:
+class PyLayer(PyLayerContext):
     """An operator with its own backward: subclass it with two static methods and call `apply`.
 
     `forward(ctx, ...)` computes the outputs (nothing in it is recorded); `backward(ctx, *grads)` gets one gradient for

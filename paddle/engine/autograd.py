@@ -151,7 +151,7 @@ def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, l
 
 
 @errors.clean
-def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False) -> None:
+def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False, *, dump_backward_graph_path: Any = None) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves that they were computed from.
 
     Args:
@@ -169,6 +169,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False)
         >>> x.grad.tolist()
         [5.0, 5.0]
     """
+    if dump_backward_graph_path is not None:
+        raise errors.NotImplemented_("backward: dump_backward_graph_path")
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if grad_tensors is None:
         grad_tensors = [None] * len(tensors)

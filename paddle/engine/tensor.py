@@ -387,7 +387,7 @@ class Tensor:
             6.0
         """
         from . import autograd
-        autograd.backward([self], [grad_tensor], retain_graph)
+        autograd.backward([self], [grad_tensor], retain_graph, dump_backward_graph_path=dump_backward_graph_path)
 
     @errors.clean
     def register_hook(self, hook: Callable[["Tensor"], "Tensor | None"]) -> Any:

@@ -335,6 +335,46 @@ def test_a_long_loop_holds_memory_flat():
     assert after[0] - before[0] < 50 and after[1] - before[1] < 10, (before, after)
 
 
+def penalty(w):
+    g, = paddle.grad((w * w * w).sum(), w, create_graph=True)
+    (g * g).sum().backward()
+
+
+def through_views(w):
+    y = w * 2
+    v, u = y[0:1], y.reshape([2, 1])
+    v.multiply_(w[0:1])
+    u[0] = 3.0
+    y.register_hook(lambda g: g * 2)
+    y.retain_grads()
+    (u * v).sum().backward()
+
+
+def failing(w):
+    for call in (lambda: (w * 2).reshape([7]), lambda: w.__setitem__(0, 1.0), lambda: paddle.grad(w * 2, paddle.ones([1]))):
+        with pytest.raises(ValueError):
+            call()
+
+
+@pytest.mark.parametrize("step", [penalty, through_views, failing])
+def test_nothing_is_kept_alive_by_cycles(step):
+    w = leaf()
+    for _ in range(5):
+        step(w)
+        w.clear_grad()
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(jax.live_arrays()), sum(isinstance(o, (Node, paddle.Tensor)) for o in gc.get_objects())
+        for _ in range(20):
+            step(w)
+            w.clear_grad()
+        after = len(jax.live_arrays()), sum(isinstance(o, (Node, paddle.Tensor)) for o in gc.get_objects())
+    finally:
+        gc.enable()
+    assert after[0] <= before[0] + 1 and after[1] <= before[1] + 1, (before, after)
+
+
 def test_gradients_assigned_by_the_user():
     x = leaf()
     flat = paddle.zeros([4])
