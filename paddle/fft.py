@@ -1,0 +1,4 @@
+"""Discrete Fourier transforms."""
+from __future__ import annotations
+
+from .ops.fourier import *
