@@ -49,6 +49,8 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
         value = stack([d.detach().astype(kind) for d in data])._value
     else:
         array = _to_array(data)
+        if isinstance(data, np.ndarray) and array.dtype == np.uint16 and (dtype is None or to_dtype(dtype) is dtypes.bfloat16):
+            array = array.view(dtypes.bfloat16.numpy)  # the bits that numpy() gives of a bfloat16 tensor, as officially
         if dtype is not None:
             kind = to_dtype(dtype)
             array = (array.real if array.dtype.kind == "c" and not kind.is_complex else array).astype(kind.numpy)
@@ -99,7 +101,7 @@ def _to_array(data: Any) -> np.ndarray:
 def _plain(data: Any) -> Any:
     """Nested lists with the tensors in them turned into arrays."""
     if isinstance(data, Tensor):
-        return data.numpy()
+        return np.asarray(data)
     if isinstance(data, (list, tuple)):
         return [_plain(d) if isinstance(d, (Tensor, list, tuple)) else d for d in data]
     return data

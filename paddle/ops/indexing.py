@@ -27,7 +27,7 @@ def _is_mask(item: Any) -> bool:
 def _as_index(item: Any) -> Any:
     """Lists to arrays, 0-D integer tensors and NumPy integers to ints; other things as they are."""
     if isinstance(item, (list, tuple, range)):
-        array = np.array([i.item() if isinstance(i, Tensor) and i._value.ndim == 0 else i.numpy() if isinstance(i, Tensor) else i for i in item])
+        array = np.array([i.numpy() if isinstance(i, Tensor) else i for i in item])
         return array.astype(np.int64) if array.size == 0 else array
     if isinstance(item, np.generic):
         return item.item() if item.dtype.kind in "iu" else np.asarray(item)

@@ -357,7 +357,7 @@ def clip(x, min=None, max=None):
 def _number(bound):
     """A bound as a number; None where it cannot be read, or not cheaply."""
     if isinstance(bound, Tensor):
-        return bound.numpy().item() if _readable(bound) else None
+        return bound.item() if _readable(bound) else None
     return bound.item() if isinstance(bound, np.ndarray) else bound
 
 

@@ -209,6 +209,8 @@ def test_bfloat16_comes_as_bits_and_goes_back():
     y = paddle.zeros([2], "bfloat16")
     y.set_value(x.numpy())
     assert y.tolist() == [1.5, 2.0]
+    for back in (t(x.numpy()), t(x.numpy(), dtype="bfloat16"), t([x, x])[0], t([[x, x]])[0, 1]):
+        assert back.dtype is paddle.bfloat16 and back.tolist() == [1.5, 2.0]
 
 
 def test_dlpack_shares_memory_and_keeps_it():

@@ -49,8 +49,8 @@ class NumpyArrayInitializer(Initializer):
     def array(self, shape, dtype):
         value = self._value
         if isinstance(value, (list, tuple)):
-            value = [v.numpy() if isinstance(v, Tensor) else v for v in value]
-        array = value.numpy() if isinstance(value, Tensor) else np.asarray(value)
+            value = [np.asarray(v) if isinstance(v, Tensor) else v for v in value]
+        array = np.asarray(value)
         if array.shape != shape:
             raise errors.ValueError_(f"Assign: the parameter has shape {list(shape)}, the value {list(array.shape)}")
         return array.astype(dtype.numpy)
