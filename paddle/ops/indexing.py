@@ -15,6 +15,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.executable import Frozen
+from ..engine.modes import modes, set_mode
 from ..engine.op import op
 from ..engine.tensor import Tensor, _make
 
@@ -329,6 +330,9 @@ def _whole(basic: list) -> bool:
 @errors.clean
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``, in place, through the tape."""
+    if modes.amp is not None:  # x keeps its type and its other elements their precision
+        with set_mode(amp=None):
+            return setitem(x, index, value)
     if isinstance(value, (np.ndarray, np.generic)):
         value = _make(jnp.asarray(np.array(value)))
     elif not isinstance(value, (Tensor, int, float, builtins.bool, complex)):

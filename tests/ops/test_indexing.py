@@ -283,3 +283,18 @@ def test_changing_indices_bounds_and_values_compile_nothing_new():
         for i in range(2, 6):
             use(i)
     assert count.compiles == 0, count.names
+
+
+def test_mixed_precision_leaves_written_tensors_their_type():
+    class Lower:
+        def cast(self, op, args):
+            if op.name == "cast":
+                return args
+            return tuple(a.astype("bfloat16") if getattr(a, "dtype", None) is paddle.float32 else a for a in args)
+    from paddle.engine.modes import set_mode
+    x = t([1.0001, 2.0001], dtype="float32")
+    with set_mode(amp=Lower()):
+        x[0] = t(3.0001, dtype="float32")
+        x[1:][:] = 5.0
+        assert (x + x).dtype is paddle.bfloat16
+    assert x.dtype is paddle.float32 and x.tolist() == [np.float32(3.0001), 5.0]
