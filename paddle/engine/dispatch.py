@@ -9,7 +9,7 @@ import numpy as np
 from . import errors
 from .debug import watch
 from .executable import TENSOR, Frozen, Kernel, Sequence, Static, signature
-from .modes import Watch, modes
+from .modes import Watch, modes, set_mode
 from .random import generator
 from .storage import VIEW_DEPTH, View
 from .tape import TRACE_DEPTH, TRACE_SIZE, OpNode, Packed
@@ -90,7 +90,8 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
     mask = live | traced
     gradient = entry.gradients.get((mask, signature(arrays)))
     residual = None
-    if op.save == "residuals":
+    hooks = modes.saved_hooks
+    if op.save == "residuals" and hooks is None:  # hooks want to see what is saved
         if gradient is None:
             gradient = entry.gradient(mask, arrays)
         out, residual = gradient.residual_forward(*arrays)
@@ -120,7 +121,8 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
             array = arrays[i]
             if isinstance(item, Tensor):
                 storage = item._storage
-                saved.append((array if hooks is None else Packed(hooks, array), storage, storage.version))
+                # the slot would keep the array alive that a hook puts elsewhere
+                saved.append((array, storage, storage.version) if hooks is None else (Packed(hooks, array), None, 0))
             else:
                 saved.append((array, None, 0))
         else:
@@ -196,9 +198,14 @@ def _dispatch_specially(op: Kernel, args: tuple) -> Any:
     """The long way: mixed precision, program building, watchers, NaN checks, debug printing."""
     if modes.program is not None:
         return modes.program.record(op, args)
-    if modes.amp is not None:
-        args = modes.amp.cast(op, args)
-    out = _dispatch(op, args)
+    amp = modes.amp
+    if amp is not None:
+        substitute = amp.substitute(op, args)
+        if substitute is not None:
+            with set_mode(amp=None):
+                return substitute(*args)
+        args = amp.cast(op, args)
+    out = _dispatch(op, args) if modes.segment is None else modes.segment.run(op, args)
     if modes.watcher is not None:
         modes.watcher(op, args, out)
     if Watch.on:
