@@ -665,10 +665,11 @@ class Layer(StateMethods, ConversionMethods):
         children = [f"({name}): " + repr(layer).replace("\n", "\n  ") for name, layer in self._sub_layers.items()]
         if not children and len(lines) <= 1:
             return f"{type(self).__name__}({extra})"
+        head = lines.pop() if len(lines) == 1 else ""  # a single line stays beside the name
         if children and lines:
             lines.append("")
         return (
-            f"{type(self).__name__}(\n"
+            f"{type(self).__name__}({head}\n"
             + "\n".join(["  " + line if line else line for line in lines] + ["  " + c for c in children])
             + "\n)"
         )
