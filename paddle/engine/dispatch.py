@@ -199,7 +199,7 @@ def _dispatch_specially(op: Kernel, args: tuple) -> Any:
     if modes.program is not None:
         return modes.program.record(op, args)
     amp = modes.amp
-    if amp is not None:
+    if amp is not None and op.view is None:  # a view of a cast copy would share memory with nothing
         substitute = amp.substitute(op, args)
         if substitute is not None:
             with set_mode(amp=None):

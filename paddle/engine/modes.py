@@ -13,14 +13,15 @@ class Modes(threading.local):
     """Thread-local switches; the class attributes are what a new thread starts with."""
 
     grad: bool = True  # record the tape
-    amp: Any = None  # automatic mixed precision: an object with cast(op, args)
+    amp: Any = None  # automatic mixed precision: an object with cast(op, args) and substitute(op, args)
     program: Any = None  # a program that is being built: an object with record(op, args)
     saved_hooks: Any = None  # (pack, unpack) of autograd.saved_tensors_hooks
     watcher: Any = None  # called after each operator with (op, args, result)
+    segment: Any = None  # what is computed again in the backward pass: an object with run(op, args)
     special: bool = False  # any of the above except grad: dispatch then takes the long way
 
     def update(self) -> None:
-        self.special = any(x is not None for x in (self.amp, self.program, self.saved_hooks, self.watcher))
+        self.special = any(x is not None for x in (self.amp, self.program, self.saved_hooks, self.watcher, self.segment))
 
 
 modes = Modes()
