@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -228,9 +229,9 @@ def gelu(x, approximate=False):
         raise errors.ValueError_(f"gelu: approximate must be a bool, 'tanh' or 'none', got {approximate!r}")
     v = wide(x)
     if approximate in (True, "tanh"):
-        y = 0.5 * v * (1 + jnp.tanh(np.sqrt(2 / np.pi) * (v + 0.044715 * v * v * v)))
+        y = 0.5 * v * (1 + jnp.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v * v * v)))
     else:
-        y = 0.5 * v * (1 + jax.scipy.special.erf(v * np.sqrt(0.5)))
+        y = 0.5 * v * (1 + jax.scipy.special.erf(v * math.sqrt(0.5)))
     return y.astype(as_float(x).dtype)
 
 

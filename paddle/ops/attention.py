@@ -1,6 +1,7 @@
 """Scaled dot-product attention."""
 from __future__ import annotations
 
+import contextlib
 import functools
 
 import jax
@@ -10,6 +11,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.op import api, op
 from .activation import wide
+from .dropout import keep
 
 nn_op = functools.partial(op, method=False, export=False, amp="white")
 nn_api = functools.partial(api, method=False)
@@ -50,8 +52,7 @@ def _attention(query, key, value, mask, causal, scale):
 @nn_op(name="attention_dropout", random=True, scalars="scale p")
 def _attention_dropout(seed, query, key, value, mask, causal, scale, p):
     def drop(weights):
-        kept = jax.random.uniform(seed, weights.shape, np.float32) >= p
-        return jnp.where(kept, weights / jnp.where(p < 1, 1 - p, 1), 0)
+        return jnp.where(keep(seed, weights.shape, None, p), weights / jnp.where(p < 1, 1 - p, 1), 0)
     return _attend(query, key, value, mask, causal, scale, drop)
 
 
@@ -93,3 +94,64 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     else:
         out = _attention(query, key, value, attn_mask, bool(is_causal), scale)
     return out.squeeze(0) if alone else out
+
+
+@nn_api(export=False)
+def flash_attention(query, key, value, dropout=0.0, causal=False, return_softmax=False, *, fixed_seed_offset=None,
+                    rng_name="",
+                    training=True, softmax_scale=None):
+    """`scaled_dot_product_attention` under its other official name.
+
+    Args:
+        query, key, value: shape [batch, length, heads, width].
+        dropout, causal, training, softmax_scale: dropout_p, is_causal, training and scale there.
+        fixed_seed_offset, rng_name: accepted and without effect.
+
+    Returns:
+        (the result, None).
+
+    Raises:
+        NotImplementedError: return_softmax, as the probabilities are not kept.
+
+    Example:
+        >>> x = paddle.ones([1, 2, 1, 4])
+        >>> paddle.nn.functional.flash_attention.flash_attention(x, x, x)[0].shape
+        [1, 2, 1, 4]
+    """
+    if return_softmax:
+        raise errors.NotImplemented_("flash_attention: return_softmax=True is not built, the probabilities are not "
+                                     "kept")
+    return scaled_dot_product_attention(query, key, value, None, dropout, causal, training, None, softmax_scale), None
+
+
+@nn_api
+def flash_attn_qkvpacked(qkv, dropout=0.0, causal=False, return_softmax=False, *, fixed_seed_offset=None, rng_name="",
+                         training=True):
+    """`flash_attention` of query, key and value in one tensor.
+
+    Args:
+        qkv: shape [batch, length, groups + 2, heads, width]: groups of query heads, then key, then value.
+        dropout, causal, return_softmax, fixed_seed_offset, rng_name, training: as there.
+
+    Returns:
+        (the result of shape [batch, length, groups * heads, width], None).
+
+    Raises:
+        ValueError: qkv is not 5-D or holds no query.
+
+    Example:
+        >>> paddle.nn.functional.flash_attn_qkvpacked(paddle.ones([1, 2, 3, 1, 4]))[0].shape
+        [1, 2, 1, 4]
+    """
+    shape = list(qkv.shape)
+    if len(shape) != 5 or shape[2] < 3:
+        raise errors.ValueError_(f"flash_attn_qkvpacked: qkv must have shape [batch, length, groups + 2, heads, "
+                                 f"width], got {shape}")
+    query = qkv[:, :, :-2].reshape([shape[0], shape[1], (shape[2] - 2) * shape[3], shape[4]])
+    return flash_attention(query, qkv[:, :, -2], qkv[:, :, -1], dropout, causal, return_softmax, training=training)
+
+
+@contextlib.contextmanager
+def sdp_kernel(enable_math=False, enable_flash=True, enable_mem_efficient=True):
+    """Accepted for compatibility: XLA chooses how attention is computed."""
+    yield

@@ -3,10 +3,11 @@ import itertools
 
 import numpy as np
 import pytest
-from _check import check_grad, compare
 
 import paddle
 import paddle.nn.functional as F
+
+from _check import check_grad, compare
 
 CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 TRANSPOSE = {1: F.conv1d_transpose, 2: F.conv2d_transpose, 3: F.conv3d_transpose}
@@ -53,8 +54,10 @@ def check(n, x, w, b=None, *, stride=1, padding=0, pads=None, dilation=1, groups
     ((3, 3), {}), ((3, 2), dict(stride=(2, 3), padding=1)), ((2, 3), dict(dilation=(2, 1), padding=2)),
     ((1, 1), {}), ((1, 1), dict(stride=2)), ((1, 1), dict(padding=1)), ((7, 6), {}),
     ((3, 3), dict(padding=[1, 2, 0, 1], pads=[(1, 2), (0, 1)])), ((3, 3), dict(padding=[2, 1], pads=[(2, 2), (1, 1)])),
-    ((3, 3), dict(padding=[[0, 0], [0, 0], [1, 2], [2, 0]], pads=[(1, 2), (2, 0)])), ((3, 3), dict(padding="VALID", pads=[(0, 0)] * 2)),
-    ((3, 4), dict(padding="SAME", pads=[(1, 1), (1, 2)])), ((3, 4), dict(padding="same", stride=2, pads=[(1, 1), (1, 1)])),
+    ((3, 3), dict(padding=[[0, 0], [0, 0], [1, 2], [2, 0]], pads=[(1, 2), (2, 0)])),
+    ((3, 3), dict(padding="VALID", pads=[(0, 0)] * 2)),
+    ((3, 4), dict(padding="SAME", pads=[(1, 1), (1, 2)])),
+    ((3, 4), dict(padding="same", stride=2, pads=[(1, 1), (1, 1)])),
 ])
 def test_conv2d(kernel, options):
     x, w, b = arrays((2, 4, 7, 6), (3, 4, *kernel), (3,))
@@ -78,7 +81,8 @@ def test_one_and_three_dimensions():
 
 def test_same_ignores_dilation():
     x, w = arrays((1, 1, 6), (1, 1, 3))
-    compare(F.conv1d(paddle.to_tensor(x), paddle.to_tensor(w), padding="SAME", dilation=2), reference(x, w, (1,), [(1, 1)], (1,)))
+    compare(F.conv1d(paddle.to_tensor(x), paddle.to_tensor(w), padding="SAME", dilation=2),
+            reference(x, w, (1,), [(1, 1)], (1,)))
 
 
 def test_gradients_to_second_order():
@@ -105,8 +109,10 @@ def test_transpose_is_the_adjoint_of_the_convolution(options):
 
 
 @pytest.mark.parametrize("options, shape", [  # recorded from the official package, x [1, 1, 5, 5], kernel 3
-    (dict(stride=2, output_padding=1), [12, 12]), (dict(stride=2, output_size=[11, 12]), [11, 12]), (dict(stride=2, output_size=12), [12, 12]),
-    (dict(stride=2, padding="SAME"), [9, 9]), (dict(stride=2, padding="SAME", dilation=2), [9, 9]), (dict(dilation=2), [9, 9]),
+    (dict(stride=2, output_padding=1), [12, 12]), (dict(stride=2, output_size=[11, 12]), [11, 12]),
+    (dict(stride=2, output_size=12), [12, 12]),
+    (dict(stride=2, padding="SAME"), [9, 9]), (dict(stride=2, padding="SAME", dilation=2), [9, 9]),
+    (dict(dilation=2), [9, 9]),
     (dict(stride=2, padding=[1, 0, 0, 1]), [10, 10]), (dict(stride=2, output_padding=[0, 1]), [11, 12])])
 def test_transpose_shapes(options, shape):
     assert F.conv2d_transpose(paddle.ones([1, 1, 5, 5]), paddle.ones([1, 2, 3, 3]), **options).shape == [1, 2, *shape]
@@ -131,20 +137,26 @@ ONE = (1, 1, 5, 5)
 
 
 @pytest.mark.parametrize("x, w, options", [
-    (ONE, (1, 1, 3, 3), dict(padding="foo")), (ONE, (1, 1, 3, 3), dict(padding=-1)), (ONE, (1, 1, 3, 3), dict(padding=[1, 2, 3])),
+    (ONE, (1, 1, 3, 3), dict(padding="foo")), (ONE, (1, 1, 3, 3), dict(padding=-1)),
+    (ONE, (1, 1, 3, 3), dict(padding=[1, 2, 3])),
     (ONE, (1, 1, 3, 3), dict(padding=1.5)), (ONE, (1, 1, 3, 3), dict(padding=[[1, 0], [0, 0], [0, 0], [0, 0]])),
-    (ONE, (1, 1, 3, 3), dict(stride=0)), (ONE, (1, 1, 3, 3), dict(stride=[1, 2, 3])), (ONE, (1, 1, 3, 3), dict(dilation=0)),
+    (ONE, (1, 1, 3, 3), dict(stride=0)), (ONE, (1, 1, 3, 3), dict(stride=[1, 2, 3])),
+    (ONE, (1, 1, 3, 3), dict(dilation=0)),
     (ONE, (1, 1, 3, 3), dict(dilation=3)), (ONE, (1, 1, 3, 3), dict(groups=0)), (ONE, (1, 1, 3, 3), dict(groups=2)),
-    (ONE, (1, 1, 3, 3), dict(data_format="X")), (ONE, (1, 1, 6, 6), {}), ((1, 2, 5, 5), (1, 1, 3, 3), {}), ((1, 5, 5), (1, 1, 3, 3), {}),
-    (ONE, (1, 3, 3), {}), (ONE, (0, 1, 3, 3), {}), (ONE, (1, 1, 3, 3), dict(bias=paddle.ones([2]))), ((1, 1, 0, 5), (1, 1, 3, 3), {})])
+    (ONE, (1, 1, 3, 3), dict(data_format="X")), (ONE, (1, 1, 6, 6), {}), ((1, 2, 5, 5), (1, 1, 3, 3), {}),
+    ((1, 5, 5), (1, 1, 3, 3), {}),
+    (ONE, (1, 3, 3), {}), (ONE, (0, 1, 3, 3), {}), (ONE, (1, 1, 3, 3), dict(bias=paddle.ones([2]))),
+    ((1, 1, 0, 5), (1, 1, 3, 3), {})])
 def test_bad_arguments(x, w, options):
     with pytest.raises(ValueError, match="conv2d"):
         F.conv2d(paddle.ones(list(x)), paddle.ones(list(w)), **options)
 
 
 @pytest.mark.parametrize("options", [
-    dict(output_padding=1), dict(stride=2, output_padding=2), dict(stride=2, output_size=[13, 12]), dict(stride=2, output_size=[10, 11]),
-    dict(stride=2, output_size=[11, 12], output_padding=1), dict(stride=2, output_padding=-1), dict(padding=5), dict(data_format="NHWC")])
+    dict(output_padding=1), dict(stride=2, output_padding=2), dict(stride=2, output_size=[13, 12]),
+    dict(stride=2, output_size=[10, 11]),
+    dict(stride=2, output_size=[11, 12], output_padding=1), dict(stride=2, output_padding=-1), dict(padding=5),
+    dict(data_format="NHWC")])
 def test_bad_arguments_of_the_transpose(options):
     with pytest.raises(ValueError, match="conv2d_transpose"):
         F.conv2d_transpose(paddle.ones([1, 1, 5, 5]), paddle.ones([1, 2, 3, 3]), **options)

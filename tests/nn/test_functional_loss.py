@@ -2,10 +2,11 @@
 import numpy as np
 import pytest
 import scipy.special
-from _check import check_grad, compare
 
 import paddle
 import paddle.nn.functional as F
+
+from _check import check_grad, compare
 
 t = paddle.to_tensor
 R = np.random.RandomState(0)
@@ -59,7 +60,8 @@ def test_cross_entropy_of_probabilities():
     loss = -(SOFT * LOGS).sum(1, keepdims=True)
     reductions(F.cross_entropy, loss, X, SOFT, soft_label=True)
     factor = (SOFT * W).sum(1, keepdims=True)
-    reductions(F.cross_entropy, loss * factor, X, SOFT, soft_label=True, weight=t(W), mean=(loss * factor).sum() / factor.sum())
+    reductions(F.cross_entropy, loss * factor, X, SOFT, soft_label=True, weight=t(W),
+               mean=(loss * factor).sum() / factor.sum())
 
 
 def test_label_smoothing():
@@ -68,7 +70,8 @@ def test_label_smoothing():
     reductions(F.cross_entropy, loss, X, Y, label_smoothing=0.1)
     reductions(F.cross_entropy, loss, X, np.eye(3)[Y], label_smoothing=0.1, soft_label=True)
     factor = (smooth * W).sum(1, keepdims=True)
-    reductions(F.cross_entropy, loss * factor, X, Y, label_smoothing=0.1, weight=t(W), mean=(loss * factor).sum() / factor.sum())
+    reductions(F.cross_entropy, loss * factor, X, Y, label_smoothing=0.1, weight=t(W),
+               mean=(loss * factor).sum() / factor.sum())
     kept = loss * (Y != 1)[:, None]
     reductions(F.cross_entropy, kept, X, Y, label_smoothing=0.1, ignore_index=1, mean=kept.sum() / 2)
 
@@ -83,7 +86,9 @@ def test_cross_entropy_along_another_axis():
     compare(F.cross_entropy(t(x), t(y), axis=1, label_smoothing=0.3, reduction="none"), want, 1e-9)
 
 
-@pytest.mark.parametrize("options", [dict(), dict(ignore_index=1), dict(label_smoothing=0.2), dict(weight=t(W)), dict(use_softmax=False)])
+@pytest.mark.parametrize("options",
+                         [dict(), dict(ignore_index=1), dict(label_smoothing=0.2), dict(weight=t(W)),
+                          dict(use_softmax=False)])
 def test_cross_entropy_gradients(options):
     x = P if "use_softmax" in options else X
     check_grad(lambda x: F.cross_entropy(x, t(Y), **options), x, order=2, rtol=1e-4, atol=1e-5)
@@ -134,15 +139,19 @@ def test_nll_loss():
 
 
 @pytest.mark.parametrize("call", [
-    lambda: F.cross_entropy(t(X), t(Y), weight=paddle.ones([5])), lambda: F.cross_entropy(t(X), t(Y[:2])), lambda: F.cross_entropy(t(X), t([[[0]]])),
-    lambda: F.cross_entropy(t(X), t(SOFT[:, :2]), soft_label=True), lambda: F.cross_entropy(t(X), t(SOFT), soft_label=True, ignore_index=1),
+    lambda: F.cross_entropy(t(X), t(Y), weight=paddle.ones([5])), lambda: F.cross_entropy(t(X), t(Y[:2])),
+    lambda: F.cross_entropy(t(X), t([[[0]]])),
+    lambda: F.cross_entropy(t(X), t(SOFT[:, :2]), soft_label=True),
+    lambda: F.cross_entropy(t(X), t(SOFT), soft_label=True, ignore_index=1),
     lambda: F.cross_entropy(t(X), t(Y), axis=3), lambda: F.cross_entropy(t(X), t(Y), label_smoothing=1.5),
     lambda: F.cross_entropy(t(1.0), t(0)), lambda: F.nll_loss(t(X), t(Y[:2])), lambda: F.nll_loss(t(X), t(Y), t(W[:2])),
     lambda: F.binary_cross_entropy(t([1.5]), t([1.0])), lambda: F.binary_cross_entropy(t(P), t(Q[:1])),
-    lambda: F.smooth_l1_loss(t(X), t(X[:1])), lambda: F.kl_div(t(X), t(X[:1])), lambda: F.poisson_nll_loss(t(X), t(X), epsilon=0.0),
+    lambda: F.smooth_l1_loss(t(X), t(X[:1])), lambda: F.kl_div(t(X), t(X[:1])),
+    lambda: F.poisson_nll_loss(t(X), t(X), epsilon=0.0),
     lambda: F.gaussian_nll_loss(t(X), t(X), -t(P)), lambda: F.gaussian_nll_loss(t(X), t(X), t(P[:1])),
     lambda: F.cosine_embedding_loss(t(X), t(X), t([1, 1])), lambda: F.multi_margin_loss(t(X), t(Y + 1)),
-    lambda: F.multi_label_margin_loss(t(X), t(np.full((4, 3), 3))), lambda: F.multi_label_margin_loss(t(X), t(np.full((4, 3), -2))),
+    lambda: F.multi_label_margin_loss(t(X), t(np.full((4, 3), 3))),
+    lambda: F.multi_label_margin_loss(t(X), t(np.full((4, 3), -2))),
     lambda: F.triplet_margin_loss(t(X), t(X), t(X), margin=-1.0), lambda: F.triplet_margin_loss(t(X), t(X[:1]), t(X)),
     lambda: F.triplet_margin_with_distance_loss(t(X), t(X), t(X), lambda a, b: -a.abs().sum(-1)),
     lambda: F.sigmoid_focal_loss(t(X), t(P), paddle.ones([2, 2])), lambda: F.dice_loss(t(SOFT), t(Y))])
@@ -169,7 +178,8 @@ def test_binary_cross_entropy_with_logits():
     loss = -(Q * np.log(p) + (1 - Q) * np.log(1 - p))
     reductions(F.binary_cross_entropy_with_logits, loss, X, Q)
     reductions(F.binary_cross_entropy_with_logits, loss * W, X, Q, weight=t(W))
-    reductions(F.binary_cross_entropy_with_logits, -(W * Q * np.log(p) + (1 - Q) * np.log(1 - p)), X, Q, pos_weight=t(W))
+    reductions(F.binary_cross_entropy_with_logits, -(W * Q * np.log(p) + (1 - Q) * np.log(1 - p)), X, Q,
+               pos_weight=t(W))
     check_grad(lambda x: F.binary_cross_entropy_with_logits(x, t(Q), pos_weight=t(W)), X, order=2, rtol=1e-4, atol=1e-5)
     x = t([-80.0, 80, -80, 80], stop_gradient=False)
     y = F.binary_cross_entropy_with_logits(x, t([0.0, 1, 1, 0]), reduction="none")
@@ -184,7 +194,8 @@ def test_sigmoid_focal_and_log_loss():
     loss = -(0.3 * y + 0.7 * (1 - y)) * (1 - right) ** 1.5 * np.log(right)
     reductions(F.sigmoid_focal_loss, loss / 2, X, y, normalizer=t([2.0]), alpha=0.3, gamma=1.5)
     check_grad(lambda x: F.sigmoid_focal_loss(x, t(y)), X, order=2, rtol=1e-4, atol=1e-5)
-    compare(F.log_loss(t(P[:, :1]), t(Q[:, :1])), -Q[:, :1] * np.log(P[:, :1] + 1e-4) - (1 - Q[:, :1]) * np.log(1 - P[:, :1] + 1e-4), 1e-9)
+    compare(F.log_loss(t(P[:, :1]), t(Q[:, :1])),
+            -Q[:, :1] * np.log(P[:, :1] + 1e-4) - (1 - Q[:, :1]) * np.log(1 - P[:, :1] + 1e-4), 1e-9)
 
 
 # ---- numbers ----
@@ -218,7 +229,8 @@ def test_distributions():
     reductions(F.poisson_nll_loss, P - y * np.log(P + 1e-3) + stirling, P, y, log_input=False, full=True, epsilon=1e-3)
     reductions(F.gaussian_nll_loss, 0.5 * (np.log(P) + (X - Q) ** 2 / P), X, Q, P)
     column = np.maximum(P[:, :1], 0.5)
-    reductions(F.gaussian_nll_loss, 0.5 * (np.log(column) + (X - Q) ** 2 / column + np.log(2 * np.pi)), X, Q, P[:, 0], full=True, epsilon=0.5)
+    reductions(F.gaussian_nll_loss, 0.5 * (np.log(column) + (X - Q) ** 2 / column + np.log(2 * np.pi)), X, Q, P[:, 0],
+               full=True, epsilon=0.5)
 
 
 # ---- margins ----
@@ -228,7 +240,8 @@ def test_margins():
     reductions(F.hinge_embedding_loss, np.where(SIGNS == 1, X, np.maximum(0, 1.5 - X)), X, SIGNS, margin=1.5)
     reductions(F.soft_margin_loss, np.log1p(np.exp(-SIGNS * X)), X, SIGNS)
     cosine = (X * Q).sum(1) / np.linalg.norm(X, axis=1) / np.linalg.norm(Q, axis=1)
-    reductions(F.cosine_embedding_loss, np.where([1, 0, 1, 0], 1 - cosine, np.maximum(0, cosine - 0.1)), X, Q, np.array([1, -1, 1, -1]), margin=0.1)
+    reductions(F.cosine_embedding_loss, np.where([1, 0, 1, 0], 1 - cosine, np.maximum(0, cosine - 0.1)), X, Q,
+               np.array([1, -1, 1, -1]), margin=0.1)
     check_grad(lambda x, y: F.cosine_embedding_loss(x, y, t([1, -1, 1, -1])), X, Q)
     margin = np.maximum(0, 0.7 - X[range(4), Y][:, None] + X)
     margin[range(4), Y] = 0
@@ -240,7 +253,8 @@ def test_margins():
 def test_several_labels():
     y = (Q > 0.5) * 1.0
     p = scipy.special.expit(X)
-    reductions(F.multi_label_soft_margin_loss, (-(y * np.log(p) + (1 - y) * np.log(1 - p)) * W).mean(1), X, y, weight=t(W))
+    reductions(F.multi_label_soft_margin_loss, (-(y * np.log(p) + (1 - y) * np.log(1 - p)) * W).mean(1), X, y,
+               weight=t(W))
     labels = [[1, 2, -1], [0, -1, 2], [2, 1, 0], [-1, 0, 1]]
     want = []
     for x, row in zip(X, labels):
@@ -251,7 +265,8 @@ def test_several_labels():
     compare(F.dice_loss(t(SOFT), t(Y[:, None])), np.mean(1 - 2 * (SOFT * onehot).sum(1) / (2 + 1e-5)), 1e-9)
     same = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]])
     same = same / same.sum(1, keepdims=True)
-    want = 0.25 * 0.002 * ((X ** 2).sum(1).mean() + (Q ** 2).sum(1).mean()) - (same * scipy.special.log_softmax(X @ Q.T, 1)).sum(1).mean()
+    norms = 0.25 * 0.002 * ((X ** 2).sum(1).mean() + (Q ** 2).sum(1).mean())
+    want = norms - (same * scipy.special.log_softmax(X @ Q.T, 1)).sum(1).mean()
     compare(F.npair_loss(t(X), t(Q), t([0.0, 1, 0, 2])), want, 1e-6)
 
 
@@ -263,7 +278,8 @@ def test_triplets(p):
         return np.linalg.norm(x - y + 1e-6, p, 1)
     for swap in (False, True):
         far = np.minimum(distance(a, c), distance(b, c)) if swap else distance(a, c)
-        reductions(F.triplet_margin_loss, np.maximum(0, distance(a, b) - far + 0.5), a, b, c, margin=0.5, p=p, swap=swap)
+        reductions(F.triplet_margin_loss, np.maximum(0, distance(a, b) - far + 0.5), a, b, c, margin=0.5, p=p,
+                   swap=swap)
     check_grad(lambda *v: F.triplet_margin_loss(*v, p=p), a, b, c)
     if p == 2:
         reductions(F.triplet_margin_with_distance_loss, np.maximum(0, distance(a, b) - distance(a, c) + 1), a, b, c)

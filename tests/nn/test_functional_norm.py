@@ -1,10 +1,11 @@
 """Normalisation: values against NumPy, running statistics, gradients to second order, errors."""
 import numpy as np
 import pytest
-from _check import check_grad, compare
 
 import paddle
 import paddle.nn.functional as F
+
+from _check import check_grad, compare
 
 t = paddle.to_tensor
 R = np.random.RandomState(0)
@@ -50,7 +51,8 @@ def test_batch_norm_after_which_the_statistics_change_can_go_back():
     compare(x.grad, np.full(X.shape, 1 / np.sqrt(1 + 1e-5)), 1e-6)
 
 
-@pytest.mark.parametrize("shape, data_format", [((5, 4), "NC"), ((5, 4, 3), "NCL"), ((2, 4, 3, 2, 2), "NCDHW"), ((5, 3, 4), "NLC"),
+@pytest.mark.parametrize("shape, data_format",
+                         [((5, 4), "NC"), ((5, 4, 3), "NCL"), ((2, 4, 3, 2, 2), "NCDHW"), ((5, 3, 4), "NLC"),
                                                 ((2, 3, 2, 4), "NHWC"), ((2, 3, 2, 2, 4), "NDHWC")])
 def test_batch_norm_layouts(shape, data_format):
     x = R.randn(*shape)
@@ -61,7 +63,8 @@ def test_batch_norm_layouts(shape, data_format):
 
 def test_batch_norm_gradients():
     x = R.randn(3, 2, 2)
-    check_grad(lambda x, w, b: F.batch_norm(x, paddle.zeros([2]), paddle.ones([2]), w, b, training=True), x, W[:2], B[:2],
+    check_grad(lambda x, w, b: F.batch_norm(x, paddle.zeros([2]), paddle.ones([2]), w, b, training=True), x, W[:2],
+               B[:2],
                order=2, rtol=1e-3, atol=1e-4)
     check_grad(lambda x, w, b: F.batch_norm(x, paddle.zeros([2]), paddle.ones([2]), w, b), x, W[:2], B[:2])
 
@@ -88,7 +91,8 @@ def test_layer_norm():
     compare(F.layer_norm(t(X), [3, 2], t(w), t(b)), want, 1e-9)
     compare(F.layer_norm(t(X), [3, 2], t(w.reshape(3, 2)), t(b)), want, 1e-9)
     compare(F.layer_norm(t(X), 2), standard(X, (3,)), 1e-9)
-    check_grad(lambda x, w, b: F.layer_norm(x, [2, 2], w, b), R.randn(2, 2, 2), w[:4], b[:4], order=2, rtol=1e-3, atol=1e-4)
+    check_grad(lambda x, w, b: F.layer_norm(x, [2, 2], w, b), R.randn(2, 2, 2), w[:4], b[:4], order=2, rtol=1e-3,
+               atol=1e-4)
     half = F.layer_norm(t(X * 100).astype("bfloat16"), 2, paddle.ones([2]))
     assert half.dtype is paddle.bfloat16
     assert F.layer_norm(paddle.zeros([0, 4]), 4).shape == [0, 4]
@@ -106,7 +110,8 @@ def test_group_and_instance_norm():
     last = F.group_norm(t(X.transpose(0, 2, 3, 1)), 2, weight=t(W), bias=t(B), data_format="NHWC")
     compare(last, want.transpose(0, 2, 3, 1), 1e-9)
     compare(F.instance_norm(t(X), weight=t(W), bias=t(B)), standard(X, (2, 3)) * channels(W) + channels(B), 1e-9)
-    compare(F.instance_norm(t(X.transpose(0, 2, 3, 1)), data_format="NHWC"), standard(X, (2, 3)).transpose(0, 2, 3, 1), 1e-9)
+    compare(F.instance_norm(t(X.transpose(0, 2, 3, 1)), data_format="NHWC"), standard(X, (2, 3)).transpose(0, 2, 3, 1),
+            1e-9)
     mean = paddle.zeros([6])
     compare(F.instance_norm(t(X), mean, paddle.ones([6]), use_input_stats=False), standard(X, (2, 3)), 1e-9)
     assert mean.tolist() == [0] * 6
@@ -141,12 +146,18 @@ def test_normalize_zeros():
 
 
 @pytest.mark.parametrize("call", [
-    lambda x: F.layer_norm(x, [2], epsilon=0.5), lambda x: F.layer_norm(x, [5]), lambda x: F.layer_norm(x, [2], t(W)), lambda x: F.layer_norm(x, []),
-    lambda x: F.layer_norm(x, "a"), lambda x: F.rms_norm(x, 5), lambda x: F.rms_norm(x, 2, t(W)), lambda x: F.group_norm(x, 4),
-    lambda x: F.group_norm(x, 0), lambda x: F.group_norm(x, 2, data_format="X"), lambda x: F.group_norm(x, 2, weight=paddle.ones([3])),
-    lambda x: F.batch_norm(x, paddle.zeros([5]), paddle.ones([6])), lambda x: F.batch_norm(x, paddle.zeros([6]), paddle.ones([6]), paddle.ones([3])),
-    lambda x: F.batch_norm(x[0, 0, 0], paddle.zeros([2]), paddle.ones([2])), lambda x: F.batch_norm(x, paddle.zeros([6]), paddle.ones([6]), data_format="X"),
-    lambda x: F.instance_norm(x, weight=paddle.ones([5])), lambda x: F.instance_norm(x, data_format="Q"), lambda x: F.local_response_norm(x, 0),
+    lambda x: F.layer_norm(x, [2], epsilon=0.5), lambda x: F.layer_norm(x, [5]), lambda x: F.layer_norm(x, [2], t(W)),
+    lambda x: F.layer_norm(x, []),
+    lambda x: F.layer_norm(x, "a"), lambda x: F.rms_norm(x, 5), lambda x: F.rms_norm(x, 2, t(W)),
+    lambda x: F.group_norm(x, 4),
+    lambda x: F.group_norm(x, 0), lambda x: F.group_norm(x, 2, data_format="X"),
+    lambda x: F.group_norm(x, 2, weight=paddle.ones([3])),
+    lambda x: F.batch_norm(x, paddle.zeros([5]), paddle.ones([6])),
+    lambda x: F.batch_norm(x, paddle.zeros([6]), paddle.ones([6]), paddle.ones([3])),
+    lambda x: F.batch_norm(x[0, 0, 0], paddle.zeros([2]), paddle.ones([2])),
+    lambda x: F.batch_norm(x, paddle.zeros([6]), paddle.ones([6]), data_format="X"),
+    lambda x: F.instance_norm(x, weight=paddle.ones([5])), lambda x: F.instance_norm(x, data_format="Q"),
+    lambda x: F.local_response_norm(x, 0),
     lambda x: F.local_response_norm(x[0, 0], 3), lambda x: F.normalize(x, axis=5)])
 def test_bad_arguments(call):
     with pytest.raises(ValueError):

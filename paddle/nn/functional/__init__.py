@@ -1,6 +1,7 @@
 """paddle.nn.functional: the operators of neural networks as functions."""
 from ...ops.activation import *
 from ...ops.attention import *
+from ...ops.attention import sdp_kernel
 from ...ops.conv import *
 from ...ops.creation import one_hot
 from ...ops.diagonals import diag_embed
@@ -15,3 +16,4 @@ from ...ops.pooling import *
 from ...ops.regression_loss import *
 from ...ops.sequence import *
 from ...ops.vision import *
+from . import flash_attention

@@ -1,0 +1,2 @@
+"""paddle.nn.functional.flash_attention: the attention functions under their other path."""
+from ...ops.attention import flash_attention, flash_attn_qkvpacked, scaled_dot_product_attention, sdp_kernel  # noqa: F401
