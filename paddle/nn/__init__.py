@@ -34,6 +34,7 @@ from .layers.pooling import (
     AvgPool1D, AvgPool2D, AvgPool3D, FractionalMaxPool2D, FractionalMaxPool3D, LPPool1D, LPPool2D, MaxPool1D,
     MaxPool2D, MaxPool3D, MaxUnPool1D, MaxUnPool2D, MaxUnPool3D,
 )
+from .layers.rnn import GRU, GRUCell, LSTM, LSTMCell, RNN, BiRNN, RNNCellBase, SimpleRNN, SimpleRNNCell
 from .layers.vision import ChannelShuffle, PixelShuffle, PixelUnshuffle
 from .parameter import Parameter
 from . import utils

@@ -1,0 +1,182 @@
+"""Recurrent networks: one operator runs a layer in one direction, another makes one step of a cell.
+
+A cell is an elementwise function of the projected input z, the projected state u and the state itself. What is linear
+stays outside of it, so that the input is projected for all times in one matrix product, and the gradient of the weights
+is one product, too, instead of a sum that grows inside the loop.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import errors
+from ..engine.op import op
+from ..engine.tensor import Tensor
+
+nn_op = functools.partial(op, method=False, export=False, amp="white")
+
+
+def _tanh_cell(z, u, h):
+    return (jnp.tanh(z + u),)
+
+
+def _relu_cell(z, u, h):
+    return (jax.nn.relu(z + u),)
+
+
+def _lstm_cell(z, u, h, c):
+    i, f, g, o = jnp.split(z + u, 4, -1)
+    c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+    return jax.nn.sigmoid(o) * jnp.tanh(c), c
+
+
+def _gru_cell(z, u, h):
+    (z_r, z_u, z_c), (u_r, u_u, u_c) = jnp.split(z, 3, -1), jnp.split(u, 3, -1)
+    update = jax.nn.sigmoid(z_u + u_u)
+    candidate = jnp.tanh(z_c + jax.nn.sigmoid(z_r + u_r) * u_c)
+    return (update * h + (1 - update) * candidate,)
+
+
+# The elementwise part of each cell and how many gates and states it has.
+CELLS = {"LSTM": (_lstm_cell, 4, 2), "GRU": (_gru_cell, 3, 1), "RNN_TANH": (_tanh_cell, 1, 1), "RNN_RELU": (_relu_cell, 1, 1)}
+
+
+def _run(cell, reverse, keep, z, state, weight, bias, projection, mask):
+    """The loop over time: (final state, outputs, what the gradient needs of each step)."""
+    def step(state, now):
+        z, seen = now
+        u = state[0] @ weight.T if bias is None else state[0] @ weight.T + bias
+        new, pull = jax.vjp(cell, z, u, *state) if keep else (cell(z, u, *state), None)
+        inner = None if projection is None else new[0]
+        if projection is not None:
+            new = (new[0] @ projection, *new[1:])
+        after = new if seen is None else tuple(jnp.where(seen, n, s) for n, s in zip(new, state))
+        return after, (new[0], (state[0], inner, pull) if keep else None)
+    last, (outputs, saved) = jax.lax.scan(step, state, (z, mask), reverse=reverse)
+    return last, outputs, saved
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _recur(cell, reverse, z, state, weight, bias, projection, mask):
+    return _run(cell, reverse, False, z, state, weight, bias, projection, mask)[:2]
+
+
+def _recur_forward(cell, reverse, z, state, weight, bias, projection, mask):
+    last, outputs, saved = _run(cell, reverse, True, z, state, weight, bias, projection, mask)
+    return (last, outputs), (saved, weight, bias, projection, mask)
+
+
+def _recur_backward(cell, reverse, saved, cotangents):
+    (before, inner, pulls), weight, bias, projection, mask = saved
+
+    def step(d_state, now):
+        d_out, pull, seen = now
+        d_new = d_state if seen is None else tuple(jnp.where(seen, d, 0) for d in d_state)
+        d_h = d_new[0] + d_out
+        d_z, d_u, *d_before = pull((d_h if projection is None else d_h @ projection.T, *d_new[1:]))
+        d_before[0] = d_before[0] + d_u @ weight
+        if seen is not None:
+            d_before = [jnp.where(seen, 0, d) + b for d, b in zip(d_state, d_before)]
+        return tuple(d_before), (d_z, d_u, None if projection is None else d_h)
+    d_state, (d_z, d_u, d_h) = jax.lax.scan(step, cotangents[0], (cotangents[1], pulls, mask), reverse=not reverse)
+    d_weight = jnp.einsum("tbg,tbh->gh", d_u, before)
+    d_bias = None if bias is None else d_u.sum((0, 1))
+    d_projection = None if projection is None else jnp.einsum("tbr,tbh->rh", inner, d_h)
+    return d_z, d_state, d_weight, d_bias, d_projection, None
+
+
+_recur.defvjp(_recur_forward, _recur_backward)
+
+
+def _read(name, mode, x, states, weights):
+    """Check shapes and types; returns (elementwise part, initial states)."""
+    cell, gates, n_states = CELLS[mode]
+    weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
+    inner = weight_ih.shape[0] // gates
+    outer = weight_hh.shape[1]
+    batch = x.shape[-2]
+    if x.shape[-1] != weight_ih.shape[1]:
+        raise errors.ValueError_(f"{name}: the last axis of the input must have {weight_ih.shape[1]} elements, its shape is "
+                                 f"{list(x.shape)}")
+    if x.dtype != weight_ih.dtype:
+        raise errors.ValueError_(f"{name}: the input must have the type of the weights, {weight_ih.dtype.name}, got "
+                                 f"{x.dtype.name}")
+    sizes = (outer, inner)[:n_states]
+    if states is None:
+        return cell, tuple(jnp.zeros((batch, size), x.dtype) for size in sizes)
+    if len(states) != n_states:
+        raise errors.ValueError_(f"{name}: there must be {n_states} states, got {len(states)}")
+    for state, size in zip(states, sizes):
+        if state.shape != (batch, size):
+            raise errors.ValueError_(f"{name}: a state must have shape {[batch, size]}, got {list(state.shape)}")
+        if state.dtype != x.dtype:
+            raise errors.ValueError_(f"{name}: a state must have the type of the input, {x.dtype.name}, got {state.dtype.name}")
+    return cell, tuple(states)
+
+
+def _project(x, weight, bias):
+    out = x @ weight.T
+    return out if bias is None else out + bias
+
+
+@nn_op(name="rnn", save="residuals")
+def _rnn(x, states, weights, lengths, mode, reverse, time_major, padded):
+    cell, state = _read("rnn", mode, x if time_major else jnp.swapaxes(x, 0, 1), states, weights)
+    weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
+    z = _project(x, weight_ih, bias_ih)
+    z = z if time_major else jnp.swapaxes(z, 0, 1)
+    mask = None if lengths is None else (jnp.arange(z.shape[0])[:, None] < lengths)[..., None]
+    last, out = _recur(cell, reverse, z, state, weight_hh, bias_hh, projection, mask)
+    if mask is not None and padded:
+        out = jnp.where(mask, out, 0)
+    return (out if time_major else jnp.swapaxes(out, 0, 1), *last)
+
+
+def rnn(x: Tensor, states: list | None, weights: list, lengths: Tensor | None, mode: str, reverse: bool, time_major: bool,
+        padded: bool) -> tuple:
+    """A recurrent layer in one direction: (outputs, final state ...).
+
+    Args:
+        x: shape [batch, time, input], or [time, batch, input] with `time_major`.
+        states: the initial ones, each of shape [batch, size]; zeros when None.
+        weights: of the input [gates * hidden, input], of the state [gates * hidden, output], their biases, and the
+            projection [hidden, output] or None.
+        lengths: of the sequences, shape [batch]; behind its end a sequence keeps its state.
+        mode: a key of CELLS.
+        reverse: run from the end to the beginning.
+        padded: the outputs behind the end of a sequence are zero; otherwise what the cell makes of the input there.
+    """
+    if x.ndim != 3:
+        raise errors.ValueError_(f"rnn: the input must be 3-D, got shape {list(x.shape)}")
+    if lengths is not None:
+        lengths = _checked_lengths(lengths, *(x.shape[:2] if time_major else x.shape[1::-1]))
+    return _rnn(x, states, weights, lengths, mode, reverse, time_major, padded)
+
+
+def _checked_lengths(lengths: Any, time: int, batch: int) -> Any:
+    if not isinstance(lengths, Tensor):
+        raise errors.TypeError_(f"rnn: sequence_length must be a Tensor, got {errors.describe(lengths)}")
+    if lengths.dtype.name not in ("int32", "int64") or list(lengths.shape) != [batch]:
+        raise errors.ValueError_(f"rnn: sequence_length must be int32 or int64 of shape {[batch]}, got {lengths.dtype.name} "
+                                 f"of shape {list(lengths.shape)}")
+    if not isinstance(lengths._value, jax.core.Tracer) and lengths.place.is_cpu_place() and batch:
+        values = np.asarray(lengths._value)
+        if values.min() < 0 or values.max() > time:
+            raise errors.ValueError_(f"rnn: sequence_length must be between 0 and the {time} steps of the input, got "
+                                     f"{values.tolist()}")
+    return lengths
+
+
+@nn_op(name="rnn_cell")
+def rnn_step(x, states, weights, mode):
+    """One step of a cell: the new states, of which the first is the output. `x` has shape [batch, input]."""
+    if x.ndim != 2:
+        raise errors.ValueError_(f"rnn_cell: the input must be 2-D, got shape {list(x.shape)}")
+    cell, state = _read("rnn_cell", mode, x, states, weights)
+    weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
+    new = cell(_project(x, weight_ih, bias_ih), _project(state[0], weight_hh, bias_hh), *state)
+    return new if projection is None else (new[0] @ projection, *new[1:])
