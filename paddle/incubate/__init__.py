@@ -1,2 +1,2 @@
 """Features that are officially still under way."""
-from . import autograd
+from . import autograd, distributed

@@ -1,0 +1,2 @@
+"""Distributed training."""
+from . import fleet

@@ -1,0 +1,2 @@
+"""Distributed training of large models."""
+from . import utils

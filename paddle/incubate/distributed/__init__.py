@@ -1,0 +1,2 @@
+"""Distributed training: what is not yet settled."""
+from . import fleet
