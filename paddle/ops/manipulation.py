@@ -27,6 +27,8 @@ from .axes import axes_of, axis_of
 def _cast(x, dtype):
     if jnp.iscomplexobj(x) and not dtype.is_complex:
         x = x.real
+    if dtype is dtypes.float8_e4m3fn:  # which has no infinity: saturates, as officially
+        x = jnp.clip(x.astype(jnp.float32), -448, 448)
     return x.astype(dtype.numpy)
 
 
