@@ -152,7 +152,8 @@ def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, l
 
 @errors.clean
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False, *, dump_backward_graph_path: Any = None) -> None:
-    """Add the gradients of `tensors` to the `.grad` of the leaves that they were computed from.
+    """Add the gradients of `tensors` to the `.grad` of the leaves that they were computed from (where nothing wants a
+    gradient, nothing happens).
 
     Args:
         tensors: a Tensor or a list of Tensors.
@@ -161,7 +162,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False,
 
     Raises:
         ValueError: lengths or shapes that do not fit.
-        RuntimeError: the graph was released before, or no gradient flows to any of the tensors.
+        RuntimeError: the graph was released before, or a saved tensor was overwritten.
 
     Example:
         >>> x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
@@ -179,9 +180,6 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False,
     if len(grad_tensors) != len(tensors):
         raise errors.ValueError_(f"backward: {len(tensors)} tensors but {len(grad_tensors)} gradients")
     roots = _roots(tensors, grad_tensors, False, True, "backward")
-    if not roots:
-        raise errors.RuntimeError_("backward: no gradient flows to this tensor (stop_gradient is True for all it was "
-                                   "computed from)")
     with _walking(False):
         _walk(roots, None, set(), False, retain_graph, True)
 
