@@ -13,7 +13,8 @@ from ..engine.tensor import Tensor
 def host_value(x: Tensor) -> np.ndarray | None:
     """The elements of a tensor; None when there are none, or looking is impossible (compiled) or slow (not the CPU)."""
     value = x._value
-    if value.size == 0 or isinstance(value, jax.core.Tracer) or not x.place.is_cpu_place():
+    if not isinstance(value, jax.Array) or isinstance(value,
+                                                      jax.core.Tracer) or not value.size or not x.place.is_cpu_place():
         return None
     return np.asarray(value)
 

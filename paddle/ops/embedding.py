@@ -77,15 +77,21 @@ def bilinear(x1, x2, weight, bias=None):
     return out + bias
 
 
+def _rows(weight, x):
+    """Rows of a table; where nobody could look at the numbers before, one out of range gives NaN."""
+    return weight.at[x].get(mode="fill", fill_value=jnp.nan if jnp.issubdtype(weight.dtype, jnp.inexact) else None,
+                            wrap_negative_indices=False)
+
+
 @nn_op(export=False, name="embedding")
 def _embedding(x, weight, padding_idx, by_frequency):
     if by_frequency:
         counts = jnp.zeros(weight.shape[0], np.int32).at[x].add(1)
         share = (1 / counts[x]).astype(weight.dtype)[..., None]
-        rows = weight[x]
+        rows = _rows(weight, x)
         rows = jax.lax.stop_gradient(rows) + (rows - jax.lax.stop_gradient(rows)) * share
     else:
-        rows = weight[x]
+        rows = _rows(weight, x)
     if padding_idx is not None:
         rows = jnp.where((x == padding_idx)[..., None], 0, rows)
     return rows

@@ -285,3 +285,40 @@ def test_triplets(p):
         reductions(F.triplet_margin_with_distance_loss, np.maximum(0, distance(a, b) - distance(a, c) + 1), a, b, c)
         l1 = F.triplet_margin_with_distance_loss(t(a), t(b), t(c), lambda x, y: (x - y).abs().sum(-1), reduction="none")
         compare(l1, np.maximum(0, abs(a - b).sum(1) - abs(a - c).sum(1) + 1), 1e-9)
+
+
+# ---- very many classes ----
+
+def test_adaptive_softmax():
+    x, head, bias = R.randn(4, 6), R.randn(6, 5), R.randn(5)
+    tails = [[R.randn(6, 3), R.randn(3, 3)], [R.randn(6, 2), R.randn(2, 4)]]
+    y = np.array([0, 2, 4, 8])
+    tensors = [[t(w) for w in pair] for pair in tails]
+    out, loss = F.adaptive_log_softmax_with_loss(t(x), t(y), t(head), tensors, [3, 6, 10], t(bias))
+    first = scipy.special.log_softmax(x @ head + bias, 1)
+    logs = [first[:, :3]] + [first[:, 3 + i:4 + i] + scipy.special.log_softmax(x @ a @ b, 1) for i,
+                             (a, b) in enumerate(tails)]
+    want = np.concatenate(logs, 1)
+    np.testing.assert_allclose(np.exp(want).sum(1), 1)
+    compare(out, want[range(4), y], 1e-9)
+    compare(loss, -want[range(4), y].mean(), 1e-9)
+    compare(F.adaptive_log_softmax_with_loss(t(x[1]), t(2), t(head), tensors, [3, 6, 10], t(bias))[0], want[1, 2], 1e-9)
+    check_grad(lambda x, a, b: F.adaptive_log_softmax_with_loss(x, t(y), t(head), [[a, b], tensors[1]], [3, 6, 10])[1],
+               x, *tails[0])
+    for bad in (y + 5, y - 1, y[:2]):
+        with pytest.raises(ValueError):
+            F.adaptive_log_softmax_with_loss(t(x), t(bad), t(head), tensors, [3, 6, 10])
+
+
+def test_margin_cross_entropy():
+    x = np.tanh(X)
+    moved = x.copy()
+    moved[range(4), Y] = np.cos(1.2 * np.arccos(x[range(4), Y]) + 0.3) - 0.1
+    logs = scipy.special.log_softmax(10 * moved, 1)
+    options = dict(margin1=1.2, margin2=0.3, margin3=0.1, scale=10.0)
+    loss, softmax = F.margin_cross_entropy(t(x), t(Y), return_softmax=True, reduction=None, **options)
+    compare(loss, -logs[range(4), Y][:, None], 1e-6)
+    compare(softmax, np.exp(logs), 1e-6)
+    check_grad(lambda x: F.margin_cross_entropy(x, t(Y), **options), x)
+    with pytest.raises(ValueError):
+        F.margin_cross_entropy(t(x), t(Y + 1))

@@ -9,6 +9,7 @@ from ...ops.dropout import *
 from ...ops.elementwise import sigmoid, tanh, tanh_
 from ...ops.distance import *
 from ...ops.embedding import *
+from ...ops.large_class_loss import *
 from ...ops.loss import *
 from ...ops.normalization import *
 from ...ops.expansion import pad
