@@ -2,6 +2,7 @@
 from . import clip, functional, init, initializer, parameter
 from .clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from .container import LayerDict, LayerList, ParameterDict, ParameterList, Sequential
+from .decode import BeamSearchDecoder, dynamic_decode
 from .layer import Layer
 from .layers.activation import (
     CELU, ELU, GELU, GLU, SELU, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax,
@@ -35,6 +36,9 @@ from .layers.pooling import (
     MaxPool2D, MaxPool3D, MaxUnPool1D, MaxUnPool2D, MaxUnPool3D,
 )
 from .layers.rnn import GRU, GRUCell, LSTM, LSTMCell, RNN, BiRNN, RNNCellBase, SimpleRNN, SimpleRNNCell
+from .layers.transformer import (
+    MultiHeadAttention, Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+)
 from .layers.vision import ChannelShuffle, PixelShuffle, PixelUnshuffle
 from .parameter import Parameter
 from . import utils
