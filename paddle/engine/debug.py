@@ -9,6 +9,7 @@ import numpy as np
 
 from . import errors, flags
 
+selected: Any = None  # a function of an operator's name: whether it is checked (amp.debugging sets it)
 layers: list[str] = []  # the layers that are being called, outermost first; nn.Layer keeps it while the check is on
 
 
@@ -16,7 +17,7 @@ def watch(op: Any, args: Any, out: Any) -> None:
     """Print and check one call of an operator (or of the gradient of one)."""
     if flags.debug_level() >= 2:
         print(f"[paddle-xla] {op.name}({', '.join(map(errors.describe, args))})", file=sys.stderr)
-    if flags.flag("FLAGS_check_nan_inf"):
+    if flags.flag("FLAGS_check_nan_inf") and (selected is None or selected(op.name)):
         check_finite(op, args, out)
 
 

@@ -1,0 +1,2 @@
+"""Programs that are built first and run later."""
+from . import amp
