@@ -116,6 +116,11 @@ def ints_of(name: str, value: Any, argument: str) -> Frozen:
         raise errors.TypeError_(f"{name}: {argument} must hold integers, got {errors.describe(value)}") from None
 
 
+def alike(x: Tensor, y: Tensor) -> bool:
+    """Whether two tensors have one type, or floating types that mixed precision makes one."""
+    return x.dtype is y.dtype or modes.amp is not None and x.dtype.is_floating and y.dtype.is_floating
+
+
 def tensors_of(name: str, x: Any, argument: str = "x") -> list:
     """A list of at least one tensor, all of one type."""
     if isinstance(x, Tensor) or not isinstance(x, (list, tuple)):
@@ -123,7 +128,7 @@ def tensors_of(name: str, x: Any, argument: str = "x") -> list:
     if not x:
         raise errors.ValueError_(f"{name}: {argument} is an empty list, at least one Tensor is needed")
     for i, each in enumerate(x):
-        if tensor_of(name, each, f"each element of {argument}").dtype is not x[0].dtype:
+        if not alike(tensor_of(name, each, f"each element of {argument}"), x[0]):
             raise errors.ValueError_(f"{name}: the tensors must have one data type, but the first has "
                                      f"{x[0].dtype.name} and number {i} {each.dtype.name}")
     return list(x)

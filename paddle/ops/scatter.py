@@ -15,7 +15,7 @@ from ..engine.tensor import Tensor, _make
 from .axes import axis_of
 from .creation import clone, full, zeros
 from .expansion import broadcast_to
-from .manipulation import common_shape, flatten, reshape, tensor_of, unsqueeze
+from .manipulation import alike, common_shape, flatten, reshape, tensor_of, unsqueeze
 
 
 # ---- index arguments ----
@@ -388,7 +388,7 @@ def _put(name: str, arr: Any, indices: Any, values: Any, axis: Any, reduce: str,
 
 
 def same_type(name: str, x: Tensor, value: Any, argument: str) -> None:
-    if tensor_of(name, value, argument).dtype is not x.dtype:
+    if not alike(tensor_of(name, value, argument), x):
         raise errors.ValueError_(f"{name}: {argument} must have the type of x, {x.dtype.name}, got {value.dtype.name}")
 
 
@@ -502,7 +502,7 @@ def scatter_nd_add(x, index, updates):
         >>> paddle.scatter_nd_add(paddle.zeros([3]), paddle.to_tensor([[1], [1]]), paddle.ones([2])).tolist()
         [0.0, 2.0, 0.0]
     """
-    if tensor_of("scatter_nd_add", updates, "updates").dtype is not tensor_of("scatter_nd_add", x).dtype:
+    if not alike(tensor_of("scatter_nd_add", updates, "updates"), tensor_of("scatter_nd_add", x)):
         raise errors.TypeError_(f"scatter_nd_add: updates must have the type of x, {x.dtype.name}, got "
                                 f"{updates.dtype.name}")
     _check_vectors("scatter_nd_add", x._value.shape, index)

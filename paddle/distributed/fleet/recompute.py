@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ...engine import errors
-from ...engine.segment import Segment
+from ...engine.recomputation import Segment
 
 __all__ = ["recompute", "recompute_hybrid", "recompute_sequential"]
 

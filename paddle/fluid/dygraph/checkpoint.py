@@ -1,7 +1,7 @@
 """Recomputation as a context."""
 from __future__ import annotations
 
-from ...engine.segment import Segment
+from ...engine.recomputation import Segment
 
 __all__ = ["checkpoint_guard"]
 
