@@ -1,2 +1,4 @@
 """Features that are officially still under way."""
 from . import autograd, distributed
+from ..ops.segment import segment_max, segment_mean, segment_min, segment_sum
+from .graph import graph_khop_sampler, graph_reindex, graph_sample_neighbors, graph_send_recv
