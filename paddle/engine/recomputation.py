@@ -162,12 +162,13 @@ class Segment:
         self.readers = self.saved.copy()
 
     def _outside(self) -> dict[int, Any]:
-        """The arrays from outside, by their ids. In a function that is being compiled they pass a barrier, or the compiler
-        would find that the replay computes what is known already."""
+        """The arrays from outside, by their ids. In a function that is being compiled they pass a barrier together with the
+        gradients that arrive, or the compiler would find that the replay computes what is known, or replay at once."""
         arrays = {id(r.array): r.array for call in self.calls.values() for r in _refs(call.args) if r.key is None}
         traced = {i: a for i, a in arrays.items() if isinstance(a, jax.core.Tracer)}
         if traced:
-            arrays.update(zip(traced, jax.lax.optimization_barrier(list(traced.values()))))
+            arriving = [getattr(c, "_value", c) for c in modes.arriving or () if c is not None]
+            arrays.update(zip(traced, jax.lax.optimization_barrier((list(traced.values()), arriving))[0]))
         return arrays
 
 

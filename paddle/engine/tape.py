@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from . import errors
 from .debug import watch
-from .modes import Watch
+from .modes import Watch, modes
 from .tensor import Tensor, _make
 
 _sequence = itertools.count()
@@ -151,7 +151,7 @@ class OpNode(Node):
         self.saved = self.residual = None  # type: ignore[assignment]
         self.freed = True
 
-    def _arrays(self) -> list:
+    def _arrays(self, cotangents: list) -> list:
         out = []
         for array, storage, version in self.saved:
             if storage is not None and storage.version != version:
@@ -159,7 +159,7 @@ class OpNode(Node):
                     f"{self.name}: a tensor that its gradient needs was changed in place after it was used (version "
                     f"{storage.version}, expected {version}); change a copy instead")
             if array.__class__ is Packed:
-                array = array.unpack()
+                array = array.unpack(cotangents)
             out.append(array)
         return out
 
@@ -169,7 +169,7 @@ class OpNode(Node):
                                        "released. Pass retain_graph=True to the first backward or grad")
         wanted = self._live_mask() if live_only and self.has_dead else self.mask
         present = tuple([c is not None for c in cotangents])
-        arrays = self._arrays()
+        arrays = self._arrays(cotangents)
         given = [c for c in cotangents if c is not None]
         if record is not None:
             kernel = self.gradient.kernel(present, wanted)
@@ -219,8 +219,12 @@ class Packed:
         self.hook = hooks[1]
         self.value = hooks[0](_make(array))
 
-    def unpack(self) -> Any:
-        out = self.hook(self.value)
+    def unpack(self, cotangents: list | None = None) -> Any:
+        modes.arriving = cotangents
+        try:
+            out = self.hook(self.value)
+        finally:
+            modes.arriving = None
         return out._value if isinstance(out, Tensor) else jnp.asarray(out)
 
 
