@@ -132,6 +132,7 @@ def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, l
     for tensor, gradient in zip(tensors, gradients):
         if not isinstance(tensor, Tensor):
             raise errors.TypeError_(f"{what}: expected Tensors, got {type(tensor).__name__}")
+        tensor, gradient = tensor._carrier, tensor._carried(gradient)
         value = tensor._value
         if gradient is None:
             gradient = _ones.entry(TENSOR).run(value)
@@ -222,7 +223,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if len(gradients) != len(outputs):
         raise errors.ValueError_(f"grad: {len(outputs)} outputs but {len(gradients)} grad_outputs")
     for t in inputs:
-        t._value  # stale views join the graph
+        t._carrier._value  # stale views join the graph
     explicit = any(t._stop for t in inputs)
     record = create_graph or explicit
     retain = record if retain_graph is None else retain_graph
@@ -242,7 +243,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
             gradient = _make(gradient)
         if gradient is not None and not create_graph and not gradient._stop:
             gradient = _make(gradient._value, gradient._node, gradient._index, True)
-        results.append(gradient)
+        results.append(t._as_gradient(gradient))
     return results
 
 

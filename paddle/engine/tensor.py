@@ -153,6 +153,20 @@ class Tensor:
             self._join(out)
         return self
 
+    # A tensor that keeps its values in another one (a sparse tensor) has its place on the tape there.
+    @property
+    def _carrier(self) -> "Tensor":
+        """The tensor whose node is that of this one."""
+        return self
+
+    def _carried(self, gradient: Any) -> Any:
+        """A gradient of this tensor as a gradient of its carrier."""
+        return gradient
+
+    def _as_gradient(self, gradient: Any) -> Any:
+        """A gradient of the carrier as one of this tensor."""
+        return gradient
+
     def _is_live_leaf(self) -> bool:
         return not self._stop and self.is_leaf and self.dtype.is_differentiable
 
