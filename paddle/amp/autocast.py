@@ -14,8 +14,8 @@ from ..engine.tensor import Tensor
 from . import fp8
 from .amp_lists import ONLY_X, black_list, names, white_list
 
-__all__ = ["amp_guard", "auto_cast", "autocast", "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype",
-           "is_autocast_enabled"]
+__all__ = ["amp_guard", "auto_cast", "autocast", "get_autocast_cpu_dtype", "get_autocast_dtype",
+           "get_autocast_gpu_dtype", "is_autocast_enabled"]
 
 _CASTABLE = frozenset((dtypes.float32, dtypes.float16, dtypes.bfloat16))
 LOW_TYPES = ("float16", "bfloat16", "float8_e4m3fn")
@@ -105,7 +105,8 @@ def _list(what: str, value: Any) -> frozenset:
     if value is None:
         return frozenset()
     if isinstance(value, str) or not isinstance(value, (set, frozenset, list, tuple)):
-        raise errors.TypeError_(f"auto_cast: {what} must be a set, list or tuple of operator names, got {errors.describe(value)}")
+        raise errors.TypeError_(f"auto_cast: {what} must be a set, list or tuple of operator names, got "
+                                f"{errors.describe(value)}")
     return frozenset(value)
 
 
@@ -115,14 +116,14 @@ def auto_cast(enable: bool = True, custom_white_list: Any = None, custom_black_l
     """Automatic mixed precision: inside, every operator chooses the type that it computes in. Works on every device.
 
     Operators of the white list compute in `dtype`, those of the black list in float32 (see `amp_lists`). The others, at
-    level O1 and O2, in float32 where an input is float32; at level OD always in float32. At level O2, meant for models that
-    went through `decorate`, the black list is short.
+    level O1 and O2, in float32 where an input is float32; at level OD always in float32. At level O2, meant for
+    models that went through `decorate`, the black list is short.
 
-    With ``dtype="float8_e4m3fn"`` matrix products of `linear` and `matmul` round their operands to float8_e4m3fn and the
-    gradients to float8_e5m2, with a power of two as scale for each tensor (Micikevicius et al., "FP8 Formats for Deep
-    Learning", 2022); products with a parameter take it from the largest values of the last 16 calls, those of two computed
-    tensors from their own. Everything else follows bfloat16. On devices without 8-bit units the same numbers are
-    computed in a wider type.
+    With ``dtype="float8_e4m3fn"`` matrix products of `linear` and `matmul` round their operands to float8_e4m3fn and
+    the gradients to float8_e5m2, with a power of two as scale for each tensor (Micikevicius et al., "FP8 Formats for
+    Deep Learning", 2022); products with a parameter take it from the largest values of the last 16 calls, those of
+    two computed tensors from their own. Everything else follows bfloat16. On devices without 8-bit units the same
+    numbers are computed in a wider type.
 
     Args:
         enable: False switches mixed precision off inside.

@@ -82,7 +82,7 @@ def check_numerics(tensor: Tensor, op_type: str, var_name: str,
 
 
 def check_layer_numerics(func: Callable) -> Callable:
-    """Decorate the `forward` of a Layer so that its first input and every operator in it are checked for NaN and infinity.
+    """Decorate the `forward` of a Layer: its first input and every operator in it are checked for NaN and infinity.
 
     Raises RuntimeError, when the layer is called, where one is found or the first input is no tensor.
     """
@@ -129,7 +129,8 @@ class TensorCheckerConfig:
     def __init__(self, enable, debug_mode=DebugMode.CHECK_NAN_INF_AND_ABORT, output_dir=None, checked_op_list=None,
                  skipped_op_list=None, debug_step=None, stack_height_limit=1):
         if not isinstance(debug_mode, DebugMode):
-            raise errors.TypeError_(f"TensorCheckerConfig: debug_mode must be a DebugMode, got {errors.describe(debug_mode)}")
+            raise errors.TypeError_("TensorCheckerConfig: debug_mode must be a DebugMode, got "
+                                    f"{errors.describe(debug_mode)}")
         if debug_mode in (DebugMode.CHECK_ALL, DebugMode.CHECK_ALL_FOR_OVERFLOW):
             raise errors.NotImplemented_(f"TensorCheckerConfig: {debug_mode}")
         if output_dir is not None:

@@ -2,9 +2,9 @@
 
 A tensor is multiplied by a power of two before it is rounded, so that its largest value lands near the end of the range
 (Micikevicius et al., "FP8 Formats for Deep Learning", arXiv 2209.05433). For products with a parameter the scale is
-delayed: it comes from the largest values that the last calls saw, so that measuring and rounding are one pass. The product
-is written as widened operands times their scales: where the hardware has 8-bit units the compiler turns that into one
-8-bit product, elsewhere the same numbers are multiplied in the wider type.
+delayed: it comes from the largest values that the last calls saw, so that measuring and rounding are one pass. The
+product is written as widened operands times their scales: where the hardware has 8-bit units the compiler turns that
+into one 8-bit product, elsewhere the same numbers are multiplied in the wider type.
 """
 from __future__ import annotations
 
@@ -185,7 +185,8 @@ def substitute(op: Kernel, args: tuple, low: DType) -> Callable | None:
     m, n = x._value.shape, y._value.shape
     if len(m) < 2 or len(n) < 2 or (m[-2] if flip_x else m[-1]) != (n[-1] if flip_y else n[-2]):
         return None
-    if isinstance(y, Parameter) and len(n) == 2 and not flip_x and (bias is None or bias._value.shape == (n[not flip_y],)):
+    fits = bias is None or bias._value.shape == (n[not flip_y],)
+    if isinstance(y, Parameter) and len(n) == 2 and not flip_x and fits:
         return lambda *_: _Linear.apply(x, y, bias, flip_y, low)
     if bias is None and all(a == b or 1 in (a, b) for a, b in zip(m[-3::-1], n[-3::-1])):
         return lambda *_: fp8_product(x, y, flip_x, flip_y, low.name, _wide())

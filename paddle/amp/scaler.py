@@ -20,6 +20,7 @@ from ..optimizer import Optimizer
 
 __all__ = ["AmpScaler", "GradScaler", "OptimizerState"]
 
+_SETTINGS = ("incr_ratio", "decr_ratio", "incr_every_n_steps", "decr_every_n_nan_or_inf", "use_dynamic_loss_scaling")
 STUCK = 2.0 ** -20  # a scale below this means that the gradients are not finite whatever the scale
 LOOK_EVERY = 128  # steps; then the scale of that many steps ago, long computed, is looked at
 
@@ -61,8 +62,9 @@ class AmpScaler:
 
     def __init__(self, enable=True, init_loss_scaling=2.0**15, incr_ratio=2.0, decr_ratio=0.5, incr_every_n_steps=1000,
                  decr_every_n_nan_or_inf=1, use_dynamic_loss_scaling=True):
-        assert incr_ratio > 1.0, f"(InvalidArgument) {type(self).__name__}: incr_ratio must be above 1, got {incr_ratio}"
-        assert 0 < decr_ratio < 1.0, f"(InvalidArgument) {type(self).__name__}: decr_ratio must be in (0, 1), got {decr_ratio}"
+        who = type(self).__name__
+        assert incr_ratio > 1.0, f"(InvalidArgument) {who}: incr_ratio must be above 1, got {incr_ratio}"
+        assert 0 < decr_ratio < 1.0, f"(InvalidArgument) {who}: decr_ratio must be in (0, 1), got {decr_ratio}"
         self._enable = bool(enable)
         self._use_dynamic_loss_scaling = bool(enable and use_dynamic_loss_scaling)
         self._incr_ratio, self._decr_ratio = incr_ratio, decr_ratio
@@ -92,7 +94,7 @@ class AmpScaler:
         return (var.astype("float32") if var.dtype in (dtypes.float16, dtypes.bfloat16) else var) * self._scale
 
     def minimize(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Unscale, step (unless a gradient is infinite or NaN) and update the scale; `scaled_loss.backward()` came before.
+        """Unscale, step (unless a gradient is infinite or NaN) and update the scale, after the backward pass.
 
         Returns what `optimizer.minimize` returns: an empty list and the pairs of parameter and gradient.
         """
@@ -178,8 +180,9 @@ class AmpScaler:
             return
         if self._earlier is not None and self._earlier < STUCK:
             self._warned = True
-            warnings.warn(f"{type(self).__name__}: the loss scale fell to {float(self._earlier):g}; the gradients are infinite or "
-                          "NaN in every step. FLAGS_check_nan_inf names the operator; were the gradients cleared?", stacklevel=4)
+            warnings.warn(f"{type(self).__name__}: the loss scale fell to {float(self._earlier):g}; the gradients are "
+                          "infinite or NaN in every step. FLAGS_check_nan_inf names the operator; were they cleared?",
+                          stacklevel=4)
         self._earlier = self._scale._value
 
     # ---- settings ----
@@ -205,7 +208,7 @@ class AmpScaler:
 
     def set_incr_ratio(self, new_incr_ratio: float) -> None:
         """Set the factor by which the scale grows, above 1."""
-        assert new_incr_ratio > 1.0, f"(InvalidArgument) set_incr_ratio: the ratio must be above 1, got {new_incr_ratio}"
+        assert new_incr_ratio > 1.0, f"(InvalidArgument) set_incr_ratio: must be above 1, got {new_incr_ratio}"
         self._incr_ratio = new_incr_ratio
 
     def get_decr_ratio(self) -> float:
@@ -214,7 +217,7 @@ class AmpScaler:
 
     def set_decr_ratio(self, new_decr_ratio: float) -> None:
         """Set the factor by which the scale falls, below 1."""
-        assert 0 < new_decr_ratio < 1.0, f"(InvalidArgument) set_decr_ratio: the ratio must be in (0, 1), got {new_decr_ratio}"
+        assert 0 < new_decr_ratio < 1.0, f"(InvalidArgument) set_decr_ratio: must be in (0, 1), got {new_decr_ratio}"
         self._decr_ratio = new_decr_ratio
 
     def get_incr_every_n_steps(self) -> int:
@@ -239,9 +242,8 @@ class AmpScaler:
         if not self._enable:
             return {}
         good, bad = np.asarray(self._counts._value).tolist()
-        return {"scale": np.asarray(self._scale._value).reshape(1), "incr_ratio": self._incr_ratio, "decr_ratio": self._decr_ratio,
-                "incr_every_n_steps": self._incr_every_n_steps, "decr_every_n_nan_or_inf": self._decr_every_n_nan_or_inf,
-                "incr_count": good, "decr_count": bad, "use_dynamic_loss_scaling": self._use_dynamic_loss_scaling}
+        settings = {name: getattr(self, "_" + name) for name in _SETTINGS}
+        return {"scale": np.asarray(self._scale._value).reshape(1), "incr_count": good, "decr_count": bad, **settings}
 
     @errors.clean
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -253,10 +255,11 @@ class AmpScaler:
         try:
             scale = np.asarray(state_dict["scale"], np.float32).reshape(-1)[0]
             counts = [int(state_dict["incr_count"]), int(state_dict["decr_count"])]
-            for name in ("incr_ratio", "decr_ratio", "incr_every_n_steps", "decr_every_n_nan_or_inf", "use_dynamic_loss_scaling"):
-                setattr(self, "_" + name, state_dict[name])
+            settings = {name: state_dict[name] for name in _SETTINGS}
         except KeyError as e:
             raise errors.ValueError_(f"load_state_dict: the state has no entry {e}") from None
+        for name, value in settings.items():
+            setattr(self, "_" + name, value)
         initial = self._init_loss_scaling
         self._set_scale(scale)
         self._init_loss_scaling = initial

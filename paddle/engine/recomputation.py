@@ -2,8 +2,9 @@
 
 While a segment is active every operator call is written down. What an operator saves for its gradient is then not the
 array but the place where it came from; the first gradient that asks replays the calls, with the same random state (Chen
-et al., "Training Deep Nets with Sublinear Memory Cost", 2016). The user's Python code does not run again, so it cannot do
-anything else the second time, and the tape is the ordinary one: hooks, `paddle.grad` and higher orders work.
+et al., "Training Deep Nets with Sublinear Memory Cost", 2016). The user's Python code does not run again, so it
+cannot do anything else the second time, and the tape is the ordinary one: hooks, `paddle.grad` and higher orders
+work.
 """
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ Key = tuple[int, int]  # the number of a call and of one of its results
 
 
 class Ref:
-    """Stands for a tensor in the written-down arguments: a result of an earlier call (`key`), or an array from outside."""
+    """Stands for a tensor in written-down arguments: a result of an earlier call (`key`), or an array from outside."""
 
     __slots__ = ("key", "array")
 
@@ -46,7 +47,7 @@ class Call:
 
 
 class Segment:
-    """A context in which arrays that gradients need are forgotten and computed again. Inside another one it adds nothing."""
+    """A context: arrays that gradients need are forgotten and computed again. Inside another one it adds nothing."""
 
     def __init__(self) -> None:
         self.calls: dict[int, Call] = {}
@@ -162,8 +163,8 @@ class Segment:
         self.readers = self.saved.copy()
 
     def _outside(self) -> dict[int, Any]:
-        """The arrays from outside, by their ids. In a function that is being compiled they pass a barrier together with the
-        gradients that arrive, or the compiler would find that the replay computes what is known, or replay at once."""
+        """The arrays from outside, by their ids. In a function that is being compiled they pass a barrier together with
+        the gradients that arrive, or the compiler would find that the replay computes what is known, or replay at once."""
         arrays = {id(r.array): r.array for call in self.calls.values() for r in _refs(call.args) if r.key is None}
         traced = {i: a for i, a in arrays.items() if isinstance(a, jax.core.Tracer)}
         if traced:

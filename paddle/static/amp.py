@@ -19,8 +19,8 @@ def decorate(*args: Any, **kwargs: Any) -> Any:
     """Decorate a model and its optimizer for training at level O1 or O2, without `auto_cast` and scaler in the loop.
 
     The model casts its floating inputs and computes under `auto_cast`; `scale_loss` multiplies the loss by the scale;
-    the optimizer's `step` divides the gradients by it, skips the update when one is infinite or NaN, and adapts the scale.
-    bfloat16 and float8_e4m3fn need no scale, it is 1.
+    the optimizer's `step` divides the gradients by it, skips the update when one is infinite or NaN, and adapts the
+    scale. bfloat16 and float8_e4m3fn need no scale, it is 1.
 
     Args:
         models, optimizers: a Layer and an Optimizer (or lists), by keyword.

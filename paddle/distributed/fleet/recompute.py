@@ -62,7 +62,7 @@ def recompute_sequential(ctx: dict | None, functions: Any, *args: Any, **kwargs:
     """
     segments = (ctx or {}).get("segments", 1)
     if isinstance(segments, bool) or not isinstance(segments, int) or segments < 1:
-        raise errors.ValueError_(f"recompute_sequential: ctx['segments'] must be an int of at least 1, got {segments!r}")
+        raise errors.ValueError_(f"recompute_sequential: ctx['segments'] must be a positive int, got {segments!r}")
     layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = max(len(layers) // segments, 1)
     for start in range(0, len(layers), size):
