@@ -164,7 +164,7 @@ class Segment:
 
     def _outside(self) -> dict[int, Any]:
         """The arrays from outside, by their ids. In a function that is being compiled they pass a barrier together with
-        the gradients that arrive, or the compiler would find that the replay computes what is known, or replay at once."""
+        the gradients that arrive, or the compiler would find that the replay computes what is known, or do so at once."""
         arrays = {id(r.array): r.array for call in self.calls.values() for r in _refs(call.args) if r.key is None}
         traced = {i: a for i, a in arrays.items() if isinstance(a, jax.core.Tracer)}
         if traced:
