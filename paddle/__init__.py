@@ -39,7 +39,7 @@ from .ops.special import *
 from .ops.statistics import *
 from . import (amp, autograd, device, distributed, fft, fluid, incubate, io, linalg, metric, nn, optimizer, regularizer,
                signal, static, utils, version, vision)
-from . import geometric
+from . import geometric, sparse
 from .nn.parameter import ParamAttr, create_parameter
 from .device import (device_guard, is_compiled_with_cinn, is_compiled_with_cuda, is_compiled_with_custom_device,
                      is_compiled_with_distribute, is_compiled_with_ipu, is_compiled_with_rocm, is_compiled_with_xpu)
