@@ -56,10 +56,12 @@ class Decoder:
 def _search(logits, log_probs, finished, lengths, end_token):
     """The best continuations of all beams: (scores, tokens, beams that they continue, finished, lengths)."""
     if logits.ndim != 3:
-        raise errors.ValueError_(f"BeamSearchDecoder: the logits must be [batch, beams, vocabulary], got {list(logits.shape)}")
+        raise errors.ValueError_("BeamSearchDecoder: the logits must be [batch, beams, vocabulary], got shape "
+                                 f"{list(logits.shape)}")
     beams, vocabulary = logits.shape[1:]
     if not 0 <= end_token < vocabulary:
-        raise errors.ValueError_(f"BeamSearchDecoder: end_token must be in the vocabulary of {vocabulary}, got {end_token}")
+        raise errors.ValueError_(f"BeamSearchDecoder: end_token must be in the vocabulary of {vocabulary}, got "
+                                 f"{end_token}")
     step = jax.nn.log_softmax(logits, -1)
     end = jnp.where(jnp.arange(vocabulary) == end_token, 0, _IMPOSSIBLE).astype(step.dtype)
     total = jnp.where(finished[..., None], end, step) + log_probs[..., None].astype(step.dtype)
@@ -79,8 +81,8 @@ class BeamSearchDecoder(Decoder):
     """Beam search with the log probability of the whole sequence as score (no length penalty).
 
     Args:
-        cell: called with inputs [batch * beams, ...] and states, returns (outputs, new states); an RNNCellBase or another
-            callable.
+        cell: called with inputs [batch * beams, ...] and states, returns (outputs, new states); an RNNCellBase or
+            another callable.
         start_token, end_token: ints.
         beam_size: number of beams.
         embedding_fn: makes inputs of the tokens [batch, beams]; they are the inputs themselves when None.
@@ -138,14 +140,16 @@ class BeamSearchDecoder(Decoder):
         log_probs = Tensor(np.tile(np.array([0.0] + [_IMPOSSIBLE] * (beams - 1), "float32"), (batch, 1)))
         finished = zeros([batch, beams], "bool")
         ids = full([batch, beams], self.start_token, "int64")
-        return self._inputs(ids), self.StateWrapper(states, log_probs, finished, zeros([batch, beams], "int64")), finished
+        lengths = zeros([batch, beams], "int64")
+        return self._inputs(ids), self.StateWrapper(states, log_probs, finished, lengths), finished
 
     def step(self, time, inputs, states, **kwargs):
         """One step of all beams: (OutputWrapper, StateWrapper, inputs of the next step, finished)."""
-        outputs, cell_states = self.cell(map_structure(self._merge, inputs), map_structure(self._merge, states.cell_states), **kwargs)
+        inputs, cell_states = map_structure(self._merge, (inputs, states.cell_states))
+        outputs, cell_states = self.cell(inputs, cell_states, **kwargs)
         outputs = map_structure(self._split, outputs)
         logits = outputs if self.output_fn is None else self.output_fn(outputs)
-        scores, ids, parents, finished, lengths = _search(logits, states.log_probs, states.finished, states.lengths, self.end_token)
+        scores, ids, parents, finished, lengths = _search(logits, *states[1:], self.end_token)
         cell_states = map_structure(lambda x: _gather(self._split(x), parents), cell_states)
         state = self.StateWrapper(cell_states, scores, finished, lengths)
         return self.OutputWrapper(scores, ids, parents), state, self._inputs(ids), finished
@@ -159,8 +163,8 @@ class BeamSearchDecoder(Decoder):
         return True
 
 
-def dynamic_decode(decoder, inits=None, max_step_num=None, output_time_major=False, impute_finished=False, is_test=False,
-                   return_length=False, **kwargs):
+def dynamic_decode(decoder, inits=None, max_step_num=None, output_time_major=False, impute_finished=False,
+                   is_test=False, return_length=False, **kwargs):
     """Run a decoder until all is finished.
 
     Args:
@@ -217,8 +221,8 @@ def dynamic_decode(decoder, inits=None, max_step_num=None, output_time_major=Fal
 def _all(finished: Tensor, max_step_num: int | None) -> bool:
     if isinstance(finished._value, jax.core.Tracer):
         if max_step_num is None:
-            raise errors.RuntimeError_("dynamic_decode: a compiled function needs max_step_num, as the number of steps cannot "
-                                       "depend on data")
+            raise errors.RuntimeError_("dynamic_decode: a compiled function needs max_step_num, as the number of steps "
+                                       "cannot depend on data")
         return False
     return bool(finished.all())
 

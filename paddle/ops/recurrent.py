@@ -17,7 +17,7 @@ from ..engine import errors
 from ..engine.op import op
 from ..engine.tensor import Tensor
 
-nn_op = functools.partial(op, method=False, export=False, amp="white")
+nn_op = functools.partial(op, method=False, export=False)
 
 
 def _tanh_cell(z, u, h):
@@ -42,7 +42,8 @@ def _gru_cell(z, u, h):
 
 
 # The elementwise part of each cell and how many gates and states it has.
-CELLS = {"LSTM": (_lstm_cell, 4, 2), "GRU": (_gru_cell, 3, 1), "RNN_TANH": (_tanh_cell, 1, 1), "RNN_RELU": (_relu_cell, 1, 1)}
+CELLS = {"LSTM": (_lstm_cell, 4, 2), "GRU": (_gru_cell, 3, 1),
+         "RNN_TANH": (_tanh_cell, 1, 1), "RNN_RELU": (_relu_cell, 1, 1)}
 
 
 def _run(cell, reverse, keep, z, state, weight, bias, projection, mask):
@@ -100,8 +101,8 @@ def _read(name, mode, x, states, weights):
     outer = weight_hh.shape[1]
     batch = x.shape[-2]
     if x.shape[-1] != weight_ih.shape[1]:
-        raise errors.ValueError_(f"{name}: the last axis of the input must have {weight_ih.shape[1]} elements, its shape is "
-                                 f"{list(x.shape)}")
+        raise errors.ValueError_(f"{name}: the last axis of the input must have {weight_ih.shape[1]} elements, its "
+                                 f"shape is {list(x.shape)}")
     if x.dtype != weight_ih.dtype:
         raise errors.ValueError_(f"{name}: the input must have the type of the weights, {weight_ih.dtype.name}, got "
                                  f"{x.dtype.name}")
@@ -114,7 +115,8 @@ def _read(name, mode, x, states, weights):
         if state.shape != (batch, size):
             raise errors.ValueError_(f"{name}: a state must have shape {[batch, size]}, got {list(state.shape)}")
         if state.dtype != x.dtype:
-            raise errors.ValueError_(f"{name}: a state must have the type of the input, {x.dtype.name}, got {state.dtype.name}")
+            raise errors.ValueError_(f"{name}: a state must have the type of the input, {x.dtype.name}, got "
+                                     f"{state.dtype.name}")
     return cell, tuple(states)
 
 
@@ -136,8 +138,8 @@ def _rnn(x, states, weights, lengths, mode, reverse, time_major, padded):
     return (out if time_major else jnp.swapaxes(out, 0, 1), *last)
 
 
-def rnn(x: Tensor, states: list | None, weights: list, lengths: Tensor | None, mode: str, reverse: bool, time_major: bool,
-        padded: bool) -> tuple:
+def rnn(x: Tensor, states: list | None, weights: list, lengths: Tensor | None, mode: str, reverse: bool,
+        time_major: bool, padded: bool) -> tuple:
     """A recurrent layer in one direction: (outputs, final state ...).
 
     Args:
@@ -161,8 +163,8 @@ def _checked_lengths(lengths: Any, time: int, batch: int) -> Any:
     if not isinstance(lengths, Tensor):
         raise errors.TypeError_(f"rnn: sequence_length must be a Tensor, got {errors.describe(lengths)}")
     if lengths.dtype.name not in ("int32", "int64") or list(lengths.shape) != [batch]:
-        raise errors.ValueError_(f"rnn: sequence_length must be int32 or int64 of shape {[batch]}, got {lengths.dtype.name} "
-                                 f"of shape {list(lengths.shape)}")
+        raise errors.ValueError_(f"rnn: sequence_length must be int32 or int64 of shape {[batch]}, got "
+                                 f"{lengths.dtype.name} of shape {list(lengths.shape)}")
     if not isinstance(lengths._value, jax.core.Tracer) and lengths.place.is_cpu_place() and batch:
         values = np.asarray(lengths._value)
         if values.min() < 0 or values.max() > time:

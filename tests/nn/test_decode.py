@@ -112,11 +112,15 @@ class Done(Walk):
         return inits, {"h": inits}, paddle.to_tensor([True, True])
 
 
+def decode(cell, end_token):
+    return nn.dynamic_decode(nn.BeamSearchDecoder(cell, 0, end_token, 2), paddle.ones([1, 3]), max_step_num=2)
+
+
 @pytest.mark.parametrize("call, error, text", [
     (lambda: nn.BeamSearchDecoder(nn.GRUCell(2, 2), 0, 1, 0), ValueError, "beam_size"),
     (lambda: nn.BeamSearchDecoder(nn.GRUCell(2, 2), 0, 1, 2).initialize(None), TypeError, "initial states"),
-    (lambda: nn.dynamic_decode(nn.BeamSearchDecoder(lambda x, s: (s, s), 0, 7, 2), paddle.ones([1, 3]), 2), ValueError, "end_token"),
-    (lambda: nn.dynamic_decode(nn.BeamSearchDecoder(lambda x, s: (s[:, 0], s), 0, 1, 2), paddle.ones([1, 3]), 2), ValueError, "logits"),
+    (lambda: decode(lambda x, s: (s, s), 7), ValueError, "end_token"),
+    (lambda: decode(lambda x, s: (s[:, 0], s), 1), ValueError, "logits"),
     (lambda: nn.dynamic_decode(Done(), paddle.ones([2])), ValueError, "finished before"),
     (lambda: Decoder().initialize(None), NotImplementedError, "initialize"),
     (lambda: Decoder().step(None, None, None), NotImplementedError, "step"),

@@ -28,7 +28,8 @@ def waves(i, shape):
 def fingerprint(layer, f, *arrays):
     """Outputs, gradients of the inputs and of the parameters, each as one number."""
     def mark(tensors):
-        return sum(float((t.numpy() * waves(i, t.shape)).sum()) for i, t in enumerate(t for t in tensors if t is not None))
+        there = [t for t in tensors if t is not None]
+        return sum(float((t.numpy() * waves(i, t.shape)).sum()) for i, t in enumerate(there))
     inputs = [paddle.to_tensor(a, stop_gradient=False) for a in arrays]
     outs = leaves(f(*inputs))
     sum((o * paddle.to_tensor(waves(i, o.shape).astype("float32"))).sum() for i, o in enumerate(outs)).backward()
@@ -196,12 +197,15 @@ def test_birnn_joins_both_directions():
 
 def test_flat_names_share_the_parameters_of_the_cells():
     net = nn.LSTM(2, 3, 2, "bidirect")
-    flat = [f"{w}_l{i}{s}" for i in range(2) for s in ("", "_reverse") for w in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+    kinds = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
+    flat = [f"{kind}_l{i}{suffix}" for i in range(2) for suffix in ("", "_reverse") for kind in kinds]
     assert [n for n, _ in net.named_parameters()] == flat
-    assert list(net.state_dict())[16:18] == ["0.cell_fw.weight_ih", "0.cell_fw.weight_hh"] and len(net.state_dict()) == 32
+    assert list(net.state_dict())[16:18] == ["0.cell_fw.weight_ih", "0.cell_fw.weight_hh"]
+    assert len(net.state_dict()) == 32
     assert net.weight_hh_l1_reverse is net[1].cell_bw.weight_hh
     assert repr(nn.SimpleRNN(2, 3, activation="relu", time_major=True, dropout=0.5)) == (
-        "SimpleRNN(2, 3, time_major=True, dropout=0.5\n  (0): RNN(\n    (cell): SimpleRNNCell(2, 3, activation=relu)\n  )\n)")
+        "SimpleRNN(2, 3, time_major=True, dropout=0.5\n"
+        "  (0): RNN(\n    (cell): SimpleRNNCell(2, 3, activation=relu)\n  )\n)")
     other = copy.deepcopy(net)
     assert other.weight_ih_l0 is other[0].cell_fw.weight_ih
     assert other.set_state_dict(nn.LSTM(2, 3, 2, "bidirect").state_dict()) == ([], [])
@@ -213,8 +217,8 @@ def test_flat_names_share_the_parameters_of_the_cells():
 
 def test_parameters_that_are_switched_off():
     net = nn.LSTM(2, 3, bias_hh_attr=False)
-    assert list(net.state_dict()) == ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "0.cell.weight_ih", "0.cell.weight_hh",
-                                      "0.cell.bias_ih", "0.cell.bias_hh"]
+    assert list(net.state_dict()) == ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "0.cell.weight_ih",
+                                      "0.cell.weight_hh", "0.cell.bias_ih", "0.cell.bias_hh"]
     assert net[0].cell.bias_hh.stop_gradient and not net[0].cell.bias_hh.any()
     frozen = nn.GRUCell(2, 3, weight_ih_attr=False).weight_ih
     assert frozen.stop_gradient and frozen.min() == frozen.max() == 1
@@ -310,7 +314,8 @@ def test_training_follows_the_official_one():
     net, head = nn.LSTM(5, 6, 2, "bidirect"), nn.Linear(12, 3)
     fill(nn.LayerList([net, head]), scale=0.3)
     rng = np.random.RandomState(6)
-    x, y, lengths = (paddle.to_tensor(a) for a in (rng.randn(8, 6, 5).astype("float32"), rng.randint(0, 3, 8), rng.randint(2, 7, 8)))
+    x = paddle.to_tensor(rng.randn(8, 6, 5).astype("float32"))
+    y, lengths = paddle.to_tensor(rng.randint(0, 3, 8)), paddle.to_tensor(rng.randint(2, 7, 8))
     adam = paddle.optimizer.Adam(0.02, parameters=net.parameters() + head.parameters())
     losses = []
     for _ in range(20):
@@ -320,5 +325,5 @@ def test_training_follows_the_official_one():
         adam.clear_grad()
         losses.append(float(loss))
     np.testing.assert_allclose(losses, [
-        1.148142, 1.044785, 0.994869, 0.967673, 0.952605, 0.942235, 0.925496, 0.896156, 0.855849, 0.808826, 0.758482, 0.706214,
-        0.649181, 0.585434, 0.520734, 0.455659, 0.385447, 0.311913, 0.24236, 0.182197], atol=1e-4)
+        1.148142, 1.044785, 0.994869, 0.967673, 0.952605, 0.942235, 0.925496, 0.896156, 0.855849, 0.808826, 0.758482,
+        0.706214, 0.649181, 0.585434, 0.520734, 0.455659, 0.385447, 0.311913, 0.24236, 0.182197], atol=1e-4)

@@ -91,14 +91,14 @@ def test_kinds_of_caches():
 
 
 def test_layers_of_a_stack_have_parameters_of_their_own():
-    layer = nn.TransformerEncoderLayer(4, 1, 4, weight_attr=[nn.initializer.Constant(0.1), nn.initializer.Constant(0.2)],
-                                       bias_attr=[False, None])
+    weights = [nn.initializer.Constant(0.1), nn.initializer.Constant(0.2)]
+    layer = nn.TransformerEncoderLayer(4, 1, 4, weight_attr=weights, bias_attr=[False, None])
     net = nn.TransformerEncoder(layer, 3)
     assert net.layers[0] is layer and len(net.parameters()) == 3 * 12 and layer.self_attn.q_proj.bias is None
     assert all(each.self_attn.out_proj.weight.max() == 0.1 and each.linear2.weight.max() == 0.2 for each in net.layers)
     assert [n for n, _ in layer.named_parameters()] == [
-        *(f"self_attn.{p}_proj.weight" for p in ("q", "k", "v", "out")), "linear1.weight", "linear1.bias", "linear2.weight",
-        "linear2.bias", "norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias"]
+        *(f"self_attn.{p}_proj.weight" for p in ("q", "k", "v", "out")), "linear1.weight", "linear1.bias",
+        "linear2.weight", "linear2.bias", "norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias"]
 
 
 @pytest.mark.parametrize("attrs, want", [([1], "11111"), ([1, 2], "12112"), ([1, 2, 3], "13123"), (1, "11111")])
@@ -107,7 +107,8 @@ def test_attrs_of_the_parts(attrs, want):
         return nn.initializer.Constant(float(values)) if isinstance(values, int) else [constant(v) for v in values]
     net = nn.Transformer(4, 1, 1, 1, 4, weight_attr=constant(attrs))
     encoder, decoder = net.encoder.layers[0], net.decoder.layers[0]
-    parts = encoder.self_attn.k_proj, encoder.linear1, decoder.self_attn.k_proj, decoder.cross_attn.k_proj, decoder.linear2
+    parts = (encoder.self_attn.k_proj, encoder.linear1, decoder.self_attn.k_proj, decoder.cross_attn.k_proj,
+             decoder.linear2)
     assert "".join(str(int(p.weight.max())) for p in parts) == want
 
 
@@ -134,7 +135,8 @@ def test_dropout_is_random_in_training_only():
 def test_a_transformer_in_float64():
     paddle.set_default_dtype("float64")
     net = fill(nn.Transformer(8, 2, 1, 1, 12, 0.0))
-    assert net(paddle.to_tensor(MEMORY.astype("float64")), paddle.to_tensor(X.astype("float64"))).dtype == paddle.float64
+    out = net(paddle.to_tensor(MEMORY.astype("float64")), paddle.to_tensor(X.astype("float64")))
+    assert out.dtype == paddle.float64
     assert net.generate_square_subsequent_mask(2).dtype == paddle.float64
 
 
@@ -153,7 +155,7 @@ def test_a_transformer_in_float64():
     (lambda x: nn.TransformerDecoderLayer(8, 2, 4, bias_attr=[None] * 2), ValueError, "list of 3"),
     (lambda x: nn.Transformer(8, 2, weight_attr=[]), ValueError, "1, 2 or 3"),
     (lambda x: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 4), 0), ValueError, "num_layers"),
-    (lambda x: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 4), 2)(x, cache=[]), ValueError, "each of 2 layers"),
+    (lambda x: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 4), 2)(x, cache=[]), ValueError, "of 2 layers"),
 ])
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
@@ -161,11 +163,13 @@ def test_errors(call, error, text):
 
 
 def test_training_follows_the_official_one():
-    net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, 0.0, "gelu", normalize_before=True), 2, nn.LayerNorm(8))
+    layer = nn.TransformerEncoderLayer(8, 2, 16, 0.0, "gelu", normalize_before=True)
+    net = nn.TransformerEncoder(layer, 2, nn.LayerNorm(8))
     into, head = nn.Linear(5, 8), nn.Linear(8, 3)
     everything = fill(nn.LayerList([net, into, head]), scale=0.3)
     rng = np.random.RandomState(6)
-    x, y, lengths = (paddle.to_tensor(a) for a in (rng.randn(8, 6, 5).astype("float32"), rng.randint(0, 3, 8), rng.randint(2, 7, 8)))
+    x = paddle.to_tensor(rng.randn(8, 6, 5).astype("float32"))
+    y, lengths = paddle.to_tensor(rng.randint(0, 3, 8)), paddle.to_tensor(rng.randint(2, 7, 8))
     mask = nn.functional.sequence_mask(lengths, 6, "bool").reshape([8, 1, 1, 6])
     adam = paddle.optimizer.AdamW(0.01, parameters=everything.parameters(), weight_decay=0.05)
     losses = []
@@ -176,5 +180,5 @@ def test_training_follows_the_official_one():
         adam.clear_grad()
         losses.append(float(loss))
     np.testing.assert_allclose(losses, [
-        1.139992, 1.119431, 1.104357, 1.092381, 1.081401, 1.069717, 1.057257, 1.043882, 1.027637, 1.007096, 0.983778, 0.962221,
-        0.938472, 0.90896, 0.878684, 0.846928, 0.814781, 0.785892, 0.761227, 0.737063], atol=1e-4)
+        1.139992, 1.119431, 1.104357, 1.092381, 1.081401, 1.069717, 1.057257, 1.043882, 1.027637, 1.007096, 0.983778,
+        0.962221, 0.938472, 0.90896, 0.878684, 0.846928, 0.814781, 0.785892, 0.761227, 0.737063], atol=1e-4)

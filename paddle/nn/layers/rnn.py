@@ -90,18 +90,17 @@ class _Cell(RNNCellBase):
         if proj_size < 0:
             raise errors.ValueError_(f"{kind}: proj_size must not be negative, got {proj_size}")
         if proj_size >= hidden_size:
-            raise errors.ValueError_(f"{kind}: proj_size must be smaller than hidden_size, got {proj_size} and {hidden_size}")
+            raise errors.ValueError_(f"{kind}: proj_size must be smaller than hidden_size, got {proj_size} and "
+                                     f"{hidden_size}")
         self.input_size, self.hidden_size, self._name = input_size, hidden_size, name
         rows = recurrent.CELLS[self._mode][1] * hidden_size
         bound = hidden_size ** -0.5
 
         def parameter(shape: list[int], attr: Any, is_bias: bool = False) -> Any:
             # Officially a parameter that is switched off is a frozen one, and part of the state.
-            frozen = attr is False
-            made = self.create_parameter(shape, ParamAttr(initializer=Constant(0.0 if is_bias else 1.0)) if frozen else attr,
-                                         is_bias=is_bias, default_initializer=Uniform(-bound, bound))
-            made.stop_gradient = frozen or made.stop_gradient
-            return made
+            if attr is False:
+                attr = ParamAttr(initializer=Constant(0.0 if is_bias else 1.0), trainable=False)
+            return self.create_parameter(shape, attr, is_bias=is_bias, default_initializer=Uniform(-bound, bound))
         weight_ih, weight_hh, bias_ih, bias_hh = attrs
         self.weight_ih = parameter([rows, input_size], weight_ih)
         self.weight_hh = parameter([rows, proj_size or hidden_size], weight_hh)
@@ -115,8 +114,8 @@ class _Cell(RNNCellBase):
 
     def _plain(self) -> bool:
         """Whether a whole sequence may go through the operator instead of a step at a time through `forward`."""
-        return not (self._forward_pre_hooks or self._forward_post_hooks) and \
-            type(self).forward in (_Cell.forward, LSTMCell.forward)
+        hooked = self._forward_pre_hooks or self._forward_post_hooks
+        return not hooked and type(self).forward in (_Cell.forward, LSTMCell.forward)
 
     def forward(self, inputs, states=None):
         (out,) = recurrent.rnn_step(inputs, None if states is None else [states], self._weights(), self._mode)
@@ -171,8 +170,8 @@ class LSTMCell(_Cell):
 
     Args:
         input_size, hidden_size: lengths of x and c.
-        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: see SimpleRNNCell; the rows of the parameters are the
-            gates i, f, g, o one below the other.
+        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: see SimpleRNNCell; the rows of the parameters are
+            the gates i, f, g, o one below the other.
         proj_size: length of h, when it is to be projected by `weight_ho` [hidden, proj_size].
 
     Returns:
@@ -189,7 +188,8 @@ class LSTMCell(_Cell):
     def __init__(self, input_size, hidden_size, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None,
                  bias_hh_attr=None, proj_size=0, name=None):
         super().__init__()
-        self._setup(input_size, hidden_size, (weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr), name, proj_size)
+        attrs = weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr
+        self._setup(input_size, hidden_size, attrs, name, proj_size)
         self.proj_size = proj_size
 
     def forward(self, inputs, states=None):
@@ -229,7 +229,9 @@ class GRUCell(_Cell):
         self._setup(input_size, hidden_size, (weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr), name)
 
 
-def _loop(cell: Layer, inputs: Any, states: Any, lengths: Any, reverse: bool, time_major: bool, kwargs: dict) -> tuple:
+def _loop(
+    cell: Layer, inputs: Any, states: Any, lengths: Any, reverse: bool, time_major: bool, kwargs: dict
+) -> tuple:
     """Any cell over time, a step at a time."""
     axis = 0 if time_major else 1
     parts = flatten(inputs)
@@ -239,16 +241,19 @@ def _loop(cell: Layer, inputs: Any, states: Any, lengths: Any, reverse: bool, ti
     if states is None:
         states = cell.get_initial_states(inputs, batch_dim_idx=1 - axis)
     steps = list(zip(*(part.unbind(axis) for part in parts)))
-    mask = None if lengths is None else sequence_mask(lengths, time, "bool")
+    masks = [None] * time if lengths is None else sequence_mask(lengths, time, "bool").unbind(1)
     outputs = []
     for t in range(time - 1, -1, -1) if reverse else range(time):
         out, new = cell(pack_sequence_as(inputs, steps[t]), states, **kwargs)
-        if mask is not None:
-            new = map_structure(lambda n, s, seen=mask[:, t]: where(seen.reshape([-1] + [1] * (n.ndim - 1)), n, s), new, states)
-        states = new
+        states = new if masks[t] is None else _advance(masks[t], new, states)
         outputs.append(out)
     outputs = outputs[::-1] if reverse else outputs
     return map_structure(lambda *each: stack(list(each), axis), *outputs), states
+
+
+def _advance(seen: Tensor, new: Any, old: Any) -> Any:
+    """The new states of the sequences that are not over yet, the old ones of the others."""
+    return map_structure(lambda n, o: where(seen.reshape([-1] + [1] * (n.ndim - 1)), n, o), new, old)
 
 
 class RNN(Layer):
@@ -260,8 +265,8 @@ class RNN(Layer):
         time_major: the input is [time, batch, ...] instead of [batch, time, ...].
 
     Called with `inputs` (a tensor, or a structure of tensors for a cell that takes one), `initial_states`,
-    `sequence_length` (int32 or int64, shape [batch]: behind its end a sequence keeps its state) and keyword arguments for
-    the cell, it returns (outputs, final states).
+    `sequence_length` (int32 or int64, shape [batch]: behind its end a sequence keeps its state) and keyword arguments
+    for the cell, it returns (outputs, final states).
 
     Example:
         >>> y, h = paddle.nn.RNN(paddle.nn.GRUCell(2, 3))(paddle.ones([4, 5, 2]))
@@ -279,7 +284,9 @@ class RNN(Layer):
         return _unroll(self.cell, inputs, initial_states, sequence_length, self.is_reverse, self.time_major, kwargs)
 
 
-def _unroll(cell: Layer, inputs: Any, states: Any, lengths: Any, reverse: bool, time_major: bool, kwargs: dict) -> tuple:
+def _unroll(
+    cell: Layer, inputs: Any, states: Any, lengths: Any, reverse: bool, time_major: bool, kwargs: dict
+) -> tuple:
     """A cell over time: (outputs, final states in the form that the cell gives them)."""
     if kwargs or not isinstance(cell, _Cell) or not cell._plain() or not isinstance(inputs, Tensor):
         return _loop(cell, inputs, states, lengths, reverse, time_major, kwargs)
@@ -302,7 +309,8 @@ class BiRNN(Layer):
         ValueError: cells with different input sizes, initial states that are no pair.
 
     Example:
-        >>> y, (forward, backward) = paddle.nn.BiRNN(paddle.nn.GRUCell(2, 3), paddle.nn.GRUCell(2, 3))(paddle.ones([4, 5, 2]))
+        >>> layer = paddle.nn.BiRNN(paddle.nn.GRUCell(2, 3), paddle.nn.GRUCell(2, 3))
+        >>> y, (forward, backward) = layer(paddle.ones([4, 5, 2]))
         >>> y.shape
         [4, 5, 6]
     """
@@ -338,30 +346,33 @@ class _Network(LayerList):
                dropout: float, attrs: tuple, proj_size: int = 0) -> None:
         kind = type(self).__name__
         if direction not in ("forward", "bidirect", "bidirectional"):
-            raise errors.ValueError_(f"{kind}: direction must be 'forward' or 'bidirect' (or 'bidirectional'), got {direction!r}")
+            raise errors.ValueError_(f"{kind}: direction must be 'forward' or 'bidirect' (or 'bidirectional'), got "
+                                     f"{direction!r}")
         if num_layers < 1:
             raise errors.ValueError_(f"{kind}: num_layers must be positive, got {num_layers}")
         if not 0 <= dropout <= 1:
             raise errors.ValueError_(f"{kind}: dropout must be between 0 and 1, got {dropout}")
-        self.input_size, self.hidden_size, self.num_layers, self.proj_size = input_size, hidden_size, num_layers, proj_size
-        self.time_major, self.dropout = time_major, dropout
+        self.input_size, self.hidden_size, self.proj_size = input_size, hidden_size, proj_size
+        self.num_layers, self.time_major, self.dropout = num_layers, time_major, dropout
         self.num_directions = 1 if direction == "forward" else 2
         for i in range(num_layers):
             size = input_size if i == 0 else (proj_size or hidden_size) * self.num_directions
             cells = [make(size) for _ in range(self.num_directions)]
-            self.append(RNN(*cells, time_major=time_major) if len(cells) == 1 else BiRNN(*cells, time_major=time_major))
+            self.append(RNN(cells[0], False, time_major) if len(cells) == 1 else BiRNN(*cells, time_major))
         self.mode = self._cells()[0]._mode
         self.state_components = recurrent.CELLS[self.mode][2]
         kinds = [n for n, attr in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), attrs) if attr is not False]
-        names = [f"{n}_l{i}{suffix}" for i in range(num_layers) for suffix in ("", "_reverse")[:self.num_directions] for n in kinds]
-        # Officially the names are dealt out in the order of the parameters, also where a projection or a frozen parameter
-        # shifts them. Checkpoints have them like that.
+        suffixes = ("", "_reverse")[:self.num_directions]
+        names = [f"{n}_l{i}{suffix}" for i in range(num_layers) for suffix in suffixes for n in kinds]
+        # Officially the names are dealt out in the order of the parameters, also where a projection or a frozen
+        # parameter shifts them. Checkpoints have them like that.
         for name, parameter in zip(names, self.parameters()):
             setattr(self, name, parameter)
 
     def _cells(self) -> list[_Cell]:
         """The cells, layer by layer, the forward one first."""
-        return [cell for layer in self for cell in ([layer.cell] if self.num_directions == 1 else [layer.cell_fw, layer.cell_bw])]
+        names = ("cell",) if self.num_directions == 1 else ("cell_fw", "cell_bw")
+        return [getattr(layer, name) for layer in self for name in names]
 
     def flatten_parameters(self):
         """Without effect: the compiler lays out the memory."""
@@ -374,7 +385,8 @@ class _Network(LayerList):
         states = list(states) if isinstance(states, (list, tuple)) else [states]
         kind = type(self).__name__
         if len(states) != self.state_components:
-            raise errors.ValueError_(f"{kind}: initial_states must be {self.state_components} tensors, got {len(states)}")
+            raise errors.ValueError_(f"{kind}: initial_states must be {self.state_components} tensors, got "
+                                     f"{len(states)}")
         for state in states:
             if not isinstance(state, Tensor) or state.ndim != 3 or state.shape[0] != n:
                 raise errors.ValueError_(f"{kind}: initial_states must have shape [{n}, batch, size] (layers times "
@@ -401,7 +413,7 @@ class _Network(LayerList):
             outputs = []
             for d in range(self.num_directions):
                 k = i * self.num_directions + d
-                out, *last = recurrent.rnn(inputs, initial[k], cells[k]._weights(), sequence_length, cells[k]._mode, d == 1,
+                out, *last = recurrent.rnn(inputs, initial[k], cells[k]._weights(), sequence_length, self.mode, d == 1,
                                            self.time_major, padded)
                 outputs.append(out)
                 final.append(last)
@@ -419,7 +431,8 @@ class _Network(LayerList):
 
 
 class SimpleRNN(_Network):
-    """Layers of SimpleRNNCell; the arguments are those of LSTM, and `activation` "tanh" or "relu". The state is one tensor.
+    """Layers of SimpleRNNCell; the arguments are those of LSTM, and `activation` "tanh" or "relu". The state is one
+    tensor.
 
     Example:
         >>> y, h = paddle.nn.SimpleRNN(2, 3)(paddle.ones([4, 5, 2]))
@@ -428,12 +441,13 @@ class SimpleRNN(_Network):
     """
 
     def __init__(self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False, dropout=0.0,
-                 activation="tanh", weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None, name=None):
+                 activation="tanh", weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None,
+                 name=None):
         super().__init__()
         attrs = weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr
         self.activation = activation
-        self._setup(lambda size: SimpleRNNCell(size, hidden_size, activation, *attrs), input_size, hidden_size, num_layers,
-                    direction, time_major, dropout, attrs)
+        self._setup(lambda size: SimpleRNNCell(size, hidden_size, activation, *attrs), input_size, hidden_size,
+                    num_layers, direction, time_major, dropout, attrs)
 
 
 class LSTM(_Network):
@@ -445,7 +459,8 @@ class LSTM(_Network):
         direction: "forward", or "bidirect" (also "bidirectional") for two directions whose outputs are concatenated.
         time_major: the input is [time, batch, input] instead of [batch, time, input].
         dropout: between the layers, in training.
-        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: of the parameters `weight_ih_l0` and so on, see LSTMCell.
+        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: of the parameters `weight_ih_l0` and so on, see
+            LSTMCell.
         proj_size: length of the outputs, when they are to be projected.
 
     Returns:
@@ -462,11 +477,12 @@ class LSTM(_Network):
     """
 
     def __init__(self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False, dropout=0.0,
-                 weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None, proj_size=0, name=None):
+                 weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None, proj_size=0,
+                 name=None):
         super().__init__()
         attrs = weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr
-        self._setup(lambda size: LSTMCell(size, hidden_size, *attrs, proj_size), input_size, hidden_size, num_layers, direction,
-                    time_major, dropout, attrs, proj_size)
+        self._setup(lambda size: LSTMCell(size, hidden_size, *attrs, proj_size), input_size, hidden_size, num_layers,
+                    direction, time_major, dropout, attrs, proj_size)
 
 
 class GRU(_Network):
@@ -482,5 +498,5 @@ class GRU(_Network):
                  weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None, name=None):
         super().__init__()
         attrs = weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr
-        self._setup(lambda size: GRUCell(size, hidden_size, *attrs), input_size, hidden_size, num_layers, direction, time_major,
-                    dropout, attrs)
+        self._setup(lambda size: GRUCell(size, hidden_size, *attrs), input_size, hidden_size, num_layers, direction,
+                    time_major, dropout, attrs)

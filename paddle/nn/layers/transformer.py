@@ -47,8 +47,8 @@ class MultiHeadAttention(Layer):
         weight_attr, bias_attr: of the projections `q_proj`, `k_proj`, `v_proj`, `out_proj`.
 
     Called with query [batch, length, embed_dim], key and value (by default the query), `attn_mask` (broadcasts to
-    [batch, heads, length, length of keys]; bool or integer: true takes part, floating: added) and `cache`, it returns the
-    output, and behind it the weights with need_weights and the new cache with a cache, as a tuple.
+    [batch, heads, length, length of keys]; bool or integer: true takes part, floating: added) and `cache`, it returns
+    the output, and behind it the weights with need_weights and the new cache with a cache, as a tuple.
 
     Raises:
         ValueError: sizes that are not positive or do not divide, inputs that do not fit.
@@ -120,7 +120,8 @@ class MultiHeadAttention(Layer):
                 k, v = (concat([old.transpose([0, 2, 1, 3]), new], 1) for old, new in zip(cache, (k, v)))
                 cache = Cache(k.transpose([0, 2, 1, 3]), v.transpose([0, 2, 1, 3]))
             elif cache is not None:
-                raise errors.TypeError_(f"MultiHeadAttention: cache must be a Cache or StaticCache, got {errors.describe(cache)}")
+                raise errors.TypeError_("MultiHeadAttention: cache must be a Cache or StaticCache, got "
+                                        f"{errors.describe(cache)}")
         if not q.shape[0] == k.shape[0] == v.shape[0] or k.shape[1] != v.shape[1]:
             raise errors.ValueError_("MultiHeadAttention: batch and length of query, key and value must fit, got "
                                      f"{list(query.shape)}, {list(k.shape)}, {list(v.shape)}")
@@ -166,10 +167,11 @@ class _TransformerLayer(Layer):
         act_dropout = dropout if c["act_dropout"] is None else c["act_dropout"]
         activation = getattr(F, c["activation"], None) if isinstance(c["activation"], str) else None
         if activation is None:
-            raise errors.ValueError_(f"{kind}: activation must name a function of paddle.nn.functional, got {c['activation']!r}")
+            raise errors.ValueError_(f"{kind}: activation must name a function of paddle.nn.functional, got "
+                                     f"{c['activation']!r}")
         self.activation, self.normalize_before = activation, c["normalize_before"]
         parts = len(self._attentions) + 1
-        weights, biases = _attrs(c["weight_attr"], parts, f"{kind}: weight_attr"), _attrs(c["bias_attr"], parts, f"{kind}: bias_attr")
+        weights, biases = (_attrs(c[name], parts, f"{kind}: {name}") for name in ("weight_attr", "bias_attr"))
         for name, weight, bias in zip(self._attentions, weights, biases):
             setattr(self, name, MultiHeadAttention(d_model, nhead, attn_dropout, weight_attr=weight, bias_attr=bias))
         self.linear1 = Linear(d_model, width, weights[-1], biases[-1])
@@ -212,8 +214,8 @@ class TransformerEncoderLayer(_TransformerLayer):
         weight_attr, bias_attr: of all linear maps, or a list of two: attention, feed-forward network.
         layer_norm_eps: epsilon of the normalizations.
 
-    Called with src [batch, length, d_model], `src_mask` and `cache` (see MultiHeadAttention), it returns the output, with
-    a cache (output, new cache).
+    Called with src [batch, length, d_model], `src_mask` and `cache` (see MultiHeadAttention), it returns the output,
+    with a cache (output, new cache).
 
     Raises:
         ValueError: sizes that are not positive or do not divide, an unknown activation.
@@ -225,8 +227,8 @@ class TransformerEncoderLayer(_TransformerLayer):
 
     _attentions = ("self_attn",)
 
-    def __init__(self, d_model, nhead, dim_feedforward, dropout=0.1, activation="relu", attn_dropout=None, act_dropout=None,
-                 normalize_before=False, weight_attr=None, bias_attr=None, layer_norm_eps=1e-05):
+    def __init__(self, d_model, nhead, dim_feedforward, dropout=0.1, activation="relu", attn_dropout=None,
+                 act_dropout=None, normalize_before=False, weight_attr=None, bias_attr=None, layer_norm_eps=1e-05):
         config = dict(locals())
         super().__init__()
         self._setup(config)
@@ -247,8 +249,8 @@ class TransformerDecoderLayer(_TransformerLayer):
     Args:
         weight_attr, bias_attr: of all linear maps, or a list of three: self-attention, attention to the encoder,
             feed-forward network.
-        d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout, normalize_before, layer_norm_eps:
-            see TransformerEncoderLayer.
+        d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout, normalize_before,
+            layer_norm_eps: see TransformerEncoderLayer.
 
     Called with tgt [batch, length, d_model], memory [batch, length of source, d_model], `tgt_mask`, `memory_mask` and a
     `cache` of `gen_cache`, it returns the output, with a cache (output, new cache).
@@ -260,8 +262,8 @@ class TransformerDecoderLayer(_TransformerLayer):
 
     _attentions = ("self_attn", "cross_attn")
 
-    def __init__(self, d_model, nhead, dim_feedforward, dropout=0.1, activation="relu", attn_dropout=None, act_dropout=None,
-                 normalize_before=False, weight_attr=None, bias_attr=None, layer_norm_eps=1e-05):
+    def __init__(self, d_model, nhead, dim_feedforward, dropout=0.1, activation="relu", attn_dropout=None,
+                 act_dropout=None, normalize_before=False, weight_attr=None, bias_attr=None, layer_norm_eps=1e-05):
         config = dict(locals())
         super().__init__()
         self._setup(config)
@@ -291,8 +293,8 @@ class _Stack(Layer):
     def _through(self, x: Tensor, call: Any, cache: Any) -> Any:
         """Through all layers and the norm; with caches also the list of the new ones."""
         if cache is not None and len(cache) != self.num_layers:
-            raise errors.ValueError_(f"{type(self).__name__}: cache must have one for each of {self.num_layers} layers, got "
-                                     f"{len(cache)}")
+            raise errors.ValueError_(f"{type(self).__name__}: cache must have one for each of {self.num_layers} "
+                                     f"layers, got {len(cache)}")
         caches = []
         for i, layer in enumerate(self.layers):
             if cache is None:
@@ -312,8 +314,8 @@ class TransformerEncoder(_Stack):
         num_layers: how many.
         norm: a layer behind them.
 
-    Called with src [batch, length, d_model], `src_mask` and a `cache` of `gen_cache`, it returns the output, with a cache
-    (output, new cache).
+    Called with src [batch, length, d_model], `src_mask` and a `cache` of `gen_cache`, it returns the output, with a
+    cache (output, new cache).
 
     Example:
         >>> layer = paddle.nn.TransformerEncoderLayer(8, 2, 16)
@@ -358,8 +360,8 @@ class TransformerDecoder(_Stack):
         return self._through(tgt, call, cache)
 
     def gen_cache(self, memory, do_zip=False):
-        """A list with the caches of each layer, (for itself, for the memory); with `do_zip` a list of all first and one of
-        all second ones."""
+        """A list with the caches of each layer, (for itself, for the memory); with `do_zip` a list of all first and one
+        of all second ones."""
         caches = [layer.gen_cache(memory) for layer in self.layers]
         return list(zip(*caches)) if do_zip else caches
 
@@ -371,8 +373,8 @@ class Transformer(Layer):
         d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout, normalize_before: see
             TransformerEncoderLayer.
         num_encoder_layers, num_decoder_layers: how many.
-        weight_attr, bias_attr: one for all; a list of two: attention, feed-forward network; a list of three: self-attention,
-            attention to the encoder, feed-forward network.
+        weight_attr, bias_attr: one for all; a list of two: attention, feed-forward network; a list of three:
+            self-attention, attention to the encoder, feed-forward network.
         custom_encoder, custom_decoder: layers to use instead.
 
     Called with src [batch, length, d_model], tgt [batch, length of target, d_model], `src_mask`, `tgt_mask` and
@@ -380,16 +382,17 @@ class Transformer(Layer):
 
     Example:
         >>> model = paddle.nn.Transformer(8, 2, 1, 1, 16)
-        >>> model(paddle.ones([2, 4, 8]), paddle.ones([2, 3, 8]), tgt_mask=model.generate_square_subsequent_mask(3)).shape
+        >>> later = model.generate_square_subsequent_mask(3)
+        >>> model(paddle.ones([2, 4, 8]), paddle.ones([2, 3, 8]), tgt_mask=later).shape
         [2, 3, 8]
     """
 
-    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1,
-                 activation="relu", attn_dropout=None, act_dropout=None, normalize_before=False, weight_attr=None,
-                 bias_attr=None, custom_encoder=None, custom_decoder=None):
+    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
+                 dropout=0.1, activation="relu", attn_dropout=None, act_dropout=None, normalize_before=False,
+                 weight_attr=None, bias_attr=None, custom_encoder=None, custom_decoder=None):
         super().__init__()
         _positive("Transformer", d_model=d_model, nhead=nhead, dim_feedforward=dim_feedforward)
-        weights, biases = (_three(attr, name) for attr, name in ((weight_attr, "weight_attr"), (bias_attr, "bias_attr")))
+        weights, biases = _three(weight_attr, "weight_attr"), _three(bias_attr, "bias_attr")
         shared = d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout, normalize_before
         self.encoder = custom_encoder if custom_encoder is not None else TransformerEncoder(
             TransformerEncoderLayer(*shared, weights[::2], biases[::2]), num_encoder_layers, LayerNorm(d_model))
