@@ -241,7 +241,7 @@ def _loop(
     if states is None:
         states = cell.get_initial_states(inputs, batch_dim_idx=1 - axis)
     steps = list(zip(*(part.unbind(axis) for part in parts)))
-    masks = [None] * time if lengths is None else sequence_mask(lengths, time, "bool").unbind(1)
+    masks: Any = [None] * time if lengths is None else sequence_mask(lengths, time, "bool").unbind(1)
     outputs = []
     for t in range(time - 1, -1, -1) if reverse else range(time):
         out, new = cell(pack_sequence_as(inputs, steps[t]), states, **kwargs)
@@ -357,8 +357,8 @@ class _Network(LayerList):
         self.num_directions = 1 if direction == "forward" else 2
         for i in range(num_layers):
             size = input_size if i == 0 else (proj_size or hidden_size) * self.num_directions
-            cells = [make(size) for _ in range(self.num_directions)]
-            self.append(RNN(cells[0], False, time_major) if len(cells) == 1 else BiRNN(*cells, time_major))
+            cells: Any = [make(size) for _ in range(self.num_directions)]
+            self.append(RNN(cells[0], False, time_major) if len(cells) == 1 else BiRNN(cells[0], cells[1], time_major))
         self.mode = self._cells()[0]._mode
         self.state_components = recurrent.CELLS[self.mode][2]
         kinds = [n for n, attr in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), attrs) if attr is not False]
