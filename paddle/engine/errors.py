@@ -7,9 +7,15 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from typing import Any, Callable
 
+import jax
+import numpy as np
+
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LIBRARIES = (_HERE, *(os.path.dirname(os.path.abspath(m.__file__)) + os.sep for m in (jax, np)))  # what operators stand on
+_PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
 def ValueError_(message: str) -> ValueError:
@@ -40,6 +46,10 @@ def NotImplemented_(message: str) -> NotImplementedError:
     return NotImplementedError("(Unimplemented) " + message)
 
 
+def OutOfMemory(message: str) -> MemoryError:
+    return MemoryError("(ResourceExhausted) " + message)
+
+
 def describe(value: Any) -> str:
     """A value in an error message: shape and dtype for arrays and tensors, the value itself for small things."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
@@ -51,8 +61,47 @@ def describe(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict) -> Exception:
+    """The error of a call in our words, naming the operator and what it was given; the error itself where it says so
+    already, or where it is not ours to explain: one of the system, or one of the user's code that the call ran."""
+    text = str(error)
+    ours = re.match(r"\([A-Z][A-Za-z]+\) ", text)
+    if ours:
+        if not re.match(r"[\w.]+: ", text[ours.end():]) and type(error) in (TypeError, ValueError, IndexError, RuntimeError):
+            return type(error)(f"{ours.group()}{name}: {text[ours.end():]}")
+        return error
+    if isinstance(error, _FOREIGN) or _passed_through_user_code(error):
+        return error
+    first = text.splitlines()[0] if text else type(error).__name__
+    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in first:
+        return OutOfMemory(f"{name}: {first.removeprefix('RESOURCE_EXHAUSTED: ')}")
+    if isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None:
+        return TypeError_(name + ": " + re.sub(r"^[\w.]+\(\) ", "", first))  # the call itself: too many, too few
+    given = ", ".join([f"{p}={describe(a)}" for p, a in zip(params, args)] + [f"{p}={describe(a)}" for p, a in kwargs.items()])
+    if isinstance(error, (AttributeError, KeyError, AssertionError, UnboundLocalError)):
+        first = f"an argument is not what the function can work with ({first})"
+    make = IndexError_ if isinstance(error, IndexError) else RuntimeError_ if isinstance(error, RuntimeError) else ValueError_
+    return make(f"{name}: {first}; got {given}")
+
+
+_FOREIGN = (NotImplementedError, OSError, ImportError, StopIteration, SyntaxError, Warning, EOFError)
+
+
+def _passed_through_user_code(error: BaseException) -> bool:
+    tb = error.__traceback__
+    while tb is not None:
+        if not _library(tb.tb_frame.f_code.co_filename):
+            return True
+        tb = tb.tb_next
+    return False
+
+
+def _library(filename: str) -> bool:
+    return _internal(filename) or filename.startswith((_PYTHON, "<")) and "-packages" not in filename
+
+
 def _internal(filename: str) -> bool:
-    return filename.startswith(_HERE) or f"{os.sep}jax{os.sep}_src{os.sep}" in filename
+    return filename.startswith(_LIBRARIES)
 
 
 def trim(error: BaseException) -> None:

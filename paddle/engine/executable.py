@@ -6,6 +6,7 @@ with its compiled form. For each set of inputs that want a gradient, and each se
 """
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any, Callable
 
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import errors, flags
+from .place import memory_limit
 from .random import fold
 
 MAX_SIGNATURES = 256  # for which an entry remembers its gradients
@@ -122,8 +124,8 @@ class Entry:
     def call(self, *arrays):
         out = self.op.fn(*self.arguments(arrays))
         if isinstance(out, (tuple, list)):
-            return tuple(_strong(o) for o in out)
-        return _strong(out)
+            return tuple(_result(self.op.name, o) for o in out)
+        return _result(self.op.name, out)
 
     def gradient(self, mask: int, arrays: list, outputs: Any = None) -> "Gradient":
         """The gradient for these shapes and types: what it needs may depend on them, as bodies branch on them."""
@@ -167,9 +169,15 @@ def _fill(key: Any, source: Any) -> Any:
     return key
 
 
-def _strong(array: Any) -> Any:
-    """Without JAX's mark for "was a Python number": results are ordinary arrays."""
+def _result(name: str, array: Any) -> Any:
+    """Without JAX's mark for "was a Python number": results are ordinary arrays. MemoryError for one that no device can
+    hold: the compiler would end the process."""
     array = jnp.asarray(array)
+    elements = math.prod(array.shape)
+    if isinstance(elements, int) and elements * array.dtype.itemsize > memory_limit():
+        raise errors.OutOfMemory(f"{name}: the result of shape {list(array.shape)} and type {array.dtype.name} needs "
+                                 f"{elements * array.dtype.itemsize / 2 ** 30:.4g} GiB, the devices have "
+                                 f"{memory_limit() / 2 ** 30:.4g} GiB")
     return jax.lax.convert_element_type(array, array.dtype) if array.weak_type else array
 
 

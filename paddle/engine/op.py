@@ -16,7 +16,8 @@ from .dispatch import dispatch
 from .executable import Kernel
 from .tensor import Tensor
 
-# Parameters that are never tensors in the operator's body; a Tensor given there is read out (`axis=paddle.to_tensor(1)`).
+# Parameters that are never tensors in the operator's body, as those whose default is a bool or a word; a Tensor given there
+# is read out (`axis=paddle.to_tensor(1)`).
 STATIC = frozenset("""axis axes dim shape perm dtype keepdim k num_classes repeat_times num_or_sections sections
     start_axis stop_axis axis1 axis2 offset diagonal shifts padding stride dilation groups kernel_size output_size
     data_format num_rows num_columns n chunks""".split())
@@ -117,7 +118,8 @@ class Op(Kernel):
         name = name or fn.__name__
         self.signature = Signature(fn, name, int(random), aliases)
         wanted = set(scalars.split())
-        fixed = (STATIC | set(static.split())) - set(tensors.split())
+        words = {p for p, d in zip(self.signature.params, self.signature.defaults) if isinstance(d, (bool, str))}
+        fixed = (STATIC | words | set(static.split())) - set(tensors.split())
         roles = tuple("scalar" if p in wanted else "static" if p in fixed else "" for p in self.signature.params)
         super().__init__(fn, name, roles, random=random, **metadata)
         self.public: Callable = _public(self)
@@ -141,7 +143,7 @@ def _public(op: Op) -> Callable:
             try:
                 if isinstance(e, OverflowError) and any(map(_is_huge, args)):
                     return dispatch(op, tuple(float(a) if _is_huge(a) else a for a in args))
-                _explain(e, op, args)
+                raise _explained(e, op.name, signature.params, args)
             except Exception as explained:
                 errors.trim(explained)
                 raise
@@ -153,14 +155,8 @@ def _is_huge(arg: Any) -> bool:
     return type(arg) is int and not -2 ** 63 <= arg < 2 ** 63
 
 
-def _explain(error: Exception, op: Op, args: tuple) -> None:
-    """Raise the error again; those of JAX about shapes and types in our words, naming operator and arguments."""
-    text = str(error)
-    if text.startswith("(") or not isinstance(error, (TypeError, ValueError, IndexError)) or flags.debug_level() > 2:
-        raise error
-    given = ", ".join(f"{p}={errors.describe(a)}" for p, a in zip(op.signature.params, args))
-    kind = IndexError if isinstance(error, IndexError) else ValueError
-    raise kind(f"(InvalidArgument) {op.name}: {text.splitlines()[0] if text else type(error).__name__}; got {given}")
+def _explained(error: Exception, name: str, params: tuple, args: tuple, kwargs: dict | None = None) -> Exception:
+    return error if flags.debug_level() > 2 else errors.explain(error, name, params, args, kwargs or {})
 
 
 def _write_out(name: str, result: Any, out: Any) -> Any:
@@ -203,6 +199,8 @@ def _finish(public: Callable, fn: Callable, name: str, signature: Signature, ski
 def _twin(public: Callable, name: str, reshapes: bool) -> Callable:
     def twin(x, *args, **kwargs):
         try:
+            if not isinstance(x, Tensor):
+                raise errors.ValueError_(f"{name}_: argument 'x' must be a Tensor, got {errors.describe(x)}")
             return x._inplace(public, *args, reshapes=reshapes, retypes=True, **kwargs)
         except Exception as e:
             errors.trim(e)
@@ -273,6 +271,9 @@ def api(fn: Callable | None = None, *, method: Any = None, inplace: Any = False,
                     return _write_out(fn.__name__, fn(*args, **kwargs), out)
             return fn(*args, **kwargs)
         except Exception as e:
-            errors.trim(e)
-            raise
+            try:
+                raise _explained(e, fn.__name__, signature.params, args, kwargs)
+            except Exception as explained:
+                errors.trim(explained)
+                raise
     return _finish(public, fn, fn.__name__, signature, 0, method, inplace, export)

@@ -1,6 +1,8 @@
 """Places: where a tensor lives, by the official names, mapped to JAX devices."""
 from __future__ import annotations
 
+import functools
+import os
 import re
 from typing import Any, Callable
 
@@ -150,6 +152,18 @@ def parse_place(device: Any, argument: str = "device") -> Place:
     if kind not in _KNOWN:
         raise errors.ValueError_(f"{argument} must be a name like 'cpu', 'gpu', 'gpu:0', 'tpu:0' or a Place; got {device!r}")
     return make_place(kind, int(number or 0))
+
+
+@functools.cache
+def memory_limit() -> int:
+    """Bytes that all devices together can hold."""
+    device = jax.devices()[0]
+    stats = None if device.platform == "cpu" else device.memory_stats()
+    if stats and "bytes_limit" in stats:
+        return stats["bytes_limit"] * jax.device_count()
+    if hasattr(os, "sysconf") and device.platform == "cpu":
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * jax.process_count()
+    return 1 << 50
 
 
 def put(arrays: Any, device: jax.Device | None = None) -> Any:

@@ -467,7 +467,10 @@ class Tensor:
         value = self._value
         if isinstance(value, jax.core.Tracer):
             raise errors.RuntimeError_(f"{what}: the tensor has no value here, the function is being compiled")
-        return np.asarray(value)
+        try:
+            return np.asarray(value.block_until_ready())  # a failed computation shows here; reading it ends the process
+        except jax.errors.JaxRuntimeError as e:
+            raise errors.OutOfMemory(f"{what}: {e}") if "RESOURCE_EXHAUSTED" in str(e) else errors.RuntimeError_(f"{what}: {e}")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._concrete("numpy"), dtype=dtype, copy=True)
