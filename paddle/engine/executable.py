@@ -28,7 +28,7 @@ class Kernel:
 
     def __init__(self, fn: Callable, name: str, roles: tuple[str, ...], *, random: bool = False, differentiable: bool = True,
                  gradient: Callable | None = None, save: str = "inputs", view: Callable | None = None,
-                 view_strides: Callable | None = None, amp: str | None = None):
+                 view_strides: Callable | None = None):
         self.fn = fn
         self.name = name
         self.roles = roles
@@ -38,7 +38,6 @@ class Kernel:
         self.save = save
         self.view = view
         self.view_strides = view_strides
-        self.amp = amp
         self.entries: dict[tuple, Entry] = {}
 
     def entry(self, *key: Any) -> "Entry":

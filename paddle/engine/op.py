@@ -110,7 +110,6 @@ class Op(Kernel):
         view: for operators whose result shares memory with the first input: (base, value, *attributes) -> the base
             with the value written into it.
         view_strides: the official strides of such a result.
-        amp: "white", "black" or None, how automatic mixed precision treats it.
     """
 
     def __init__(self, fn: Callable, name: str | None = None, *, scalars: str = "", static: str = "", tensors: str = "",

@@ -396,7 +396,7 @@ def _softmax_gradient(inputs, outputs, cotangents, axis, dtype):
     return (v * (w - jnp.sum(v * w, axis, keepdims=True))).astype(y.dtype)
 
 
-@nn_op(inplace=True, amp="black", gradient=_softmax_gradient)
+@nn_op(inplace=True, gradient=_softmax_gradient)
 def softmax(x, axis=-1, dtype=None):
     """exp(x) divided by its sum along an axis.
 
@@ -425,7 +425,7 @@ def _log_softmax_gradient(inputs, outputs, cotangents, axis, dtype):
     return (w - jnp.exp(wide(y)) * jnp.sum(w, axis, keepdims=True)).astype(y.dtype)
 
 
-@nn_op(amp="black", gradient=_log_softmax_gradient)
+@nn_op(gradient=_log_softmax_gradient)
 def log_softmax(x, axis=-1, dtype=None):
     """The logarithm of `softmax`, computed without overflow; arguments as there.
 

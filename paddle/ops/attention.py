@@ -13,7 +13,7 @@ from ..engine.op import api, op
 from .activation import wide
 from .dropout import keep
 
-nn_op = functools.partial(op, method=False, export=False, amp="white")
+nn_op = functools.partial(op, method=False, export=False)
 nn_api = functools.partial(api, method=False)
 
 

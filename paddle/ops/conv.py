@@ -17,7 +17,7 @@ from ..engine.op import op
 from ..engine.promotion import same_type
 from . import window
 
-nn_op = functools.partial(op, method=False, amp="white")
+nn_op = functools.partial(op, method=False)
 _AXES = "DHW"
 
 

@@ -48,7 +48,7 @@ def pairwise_distance(x, y, p=2.0, epsilon=1e-6, keepdim=False):
     return jnp.where(zero, 0 if p > 0 else jnp.inf, jnp.where(zero, 1, total) ** (1 / p))
 
 
-@nn_op(amp="black")
+@nn_op
 def cosine_similarity(x1, x2, axis=1, eps=1e-8):
     """The cosine of the angle between vectors along an axis.
 

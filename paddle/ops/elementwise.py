@@ -35,7 +35,7 @@ def _real(name: str, x):
 
 # ---- exponentials and logarithms ----
 
-@op(inplace=True, amp="black", gradient=_by_output(lambda y: y))
+@op(inplace=True, gradient=_by_output(lambda y: y))
 def exp(x):
     """e to the power of x, elementwise.
 
@@ -46,7 +46,7 @@ def exp(x):
     return jnp.exp(as_float(x))
 
 
-@op(inplace=True, amp="black", gradient=_by_input(jnp.exp))
+@op(inplace=True, gradient=_by_input(jnp.exp))
 def expm1(x):
     """exp(x) - 1, elementwise, exact for small x.
 
@@ -57,7 +57,7 @@ def expm1(x):
     return jnp.expm1(as_float(x))
 
 
-@op(inplace=True, amp="black")
+@op(inplace=True)
 def log(x):
     """The natural logarithm, elementwise; -inf at 0, NaN below.
 
@@ -68,7 +68,7 @@ def log(x):
     return jnp.log(as_float(x))
 
 
-@op(inplace=True, amp="black", gradient=_by_input(lambda x: 1 / (x * math.log(2))))
+@op(inplace=True, gradient=_by_input(lambda x: 1 / (x * math.log(2))))
 def log2(x):
     """The logarithm to base 2, elementwise; exact for powers of two.
 
@@ -84,7 +84,7 @@ def log2(x):
     return jnp.where(low, exponent - 1, exponent).astype(x.dtype) + jnp.log2(jnp.where(low, 2 * mantissa, mantissa))
 
 
-@op(inplace=True, amp="black")
+@op(inplace=True)
 def log10(x):
     """The logarithm to base 10, elementwise.
 
@@ -159,7 +159,7 @@ def sqrt(x):
     return jnp.sqrt(as_float(x))
 
 
-@op(inplace=True, amp="black", gradient=_by_output(lambda y: -0.5 * y * y * y))
+@op(inplace=True, gradient=_by_output(lambda y: -0.5 * y * y * y))
 def rsqrt(x):
     """1 / sqrt(x), elementwise; inf at 0, NaN below.
 
@@ -170,7 +170,7 @@ def rsqrt(x):
     return jax.lax.rsqrt(as_float(x))
 
 
-@op(inplace=True, amp="black")
+@op(inplace=True)
 def square(x):
     """x * x, elementwise; integers stay integers.
 
@@ -181,7 +181,7 @@ def square(x):
     return x * x
 
 
-@op(inplace=True, amp="black", gradient=_by_output(lambda y: -y * y))
+@op(inplace=True, gradient=_by_output(lambda y: -y * y))
 def reciprocal(x):
     """1 / x, elementwise; integers give float32.
 
@@ -303,7 +303,7 @@ def cos(x):
     return jnp.cos(as_float(x))
 
 
-@op(inplace=True, amp="black", gradient=_by_output(lambda y: 1 + y * y))
+@op(inplace=True, gradient=_by_output(lambda y: 1 + y * y))
 def tan(x):
     """The tangent of x (radians), elementwise.
 
@@ -314,7 +314,7 @@ def tan(x):
     return jnp.tan(as_float(x))
 
 
-@op(inplace=True, amp="black")
+@op(inplace=True)
 def asin(x):
     """The inverse sine in [-pi/2, pi/2], elementwise; NaN outside of [-1, 1].
 
@@ -325,7 +325,7 @@ def asin(x):
     return jnp.arcsin(as_float(x))
 
 
-@op(inplace=True, amp="black")
+@op(inplace=True)
 def acos(x):
     """The inverse cosine in [0, pi], elementwise; NaN outside of [-1, 1].
 
@@ -371,7 +371,7 @@ def rad2deg(x):
 
 # ---- hyperbolic functions ----
 
-@op(inplace=True, amp="black")
+@op(inplace=True)
 def sinh(x):
     """The hyperbolic sine, elementwise.
 
@@ -382,7 +382,7 @@ def sinh(x):
     return jnp.sinh(as_float(x))
 
 
-@op(inplace=True, amp="black")
+@op(inplace=True)
 def cosh(x):
     """The hyperbolic cosine, elementwise.
 
@@ -438,7 +438,7 @@ def acosh(x):
     return jnp.arccosh(as_float(x))
 
 
-@op(inplace=True, amp="black")
+@op(inplace=True)
 def atanh(x):
     """The inverse hyperbolic tangent, elementwise; infinite at -1 and 1, NaN outside.
 

@@ -17,7 +17,7 @@ nn_op = functools.partial(op, method=False)
 nn_api = functools.partial(api, method=False)
 
 
-@nn_op(amp="white")
+@nn_op
 def linear(x, weight, bias=None):
     """x @ weight + bias.
 

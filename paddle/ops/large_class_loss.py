@@ -86,7 +86,7 @@ def adaptive_log_softmax_with_loss(input, label, head_weight, tail_weights, cuto
     return (out.squeeze(0) if alone else out), loss
 
 
-@nn_op(name="margin_cross_entropy", amp="black")
+@nn_op(name="margin_cross_entropy")
 def _margin_cross_entropy(x, label, margin1, margin2, margin3, scale, reduction):
     here = label.reshape(-1, 1) == jnp.arange(x.shape[1])
     cosine = jnp.where(here, x, 0)

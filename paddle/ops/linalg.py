@@ -30,7 +30,7 @@ def _check_ndim(name, ndim, **given):
 
 # ---- matrix products ----
 
-@op(method="matmul __matmul__", amp="white")
+@op(method="matmul __matmul__")
 def matmul(x, y, transpose_x=False, transpose_y=False):
     """The product of matrices, or of stacks of matrices whose leading axes broadcast.
 
@@ -86,7 +86,7 @@ def mm(input, mat2):
     return matmul(input, mat2)
 
 
-@op(amp="white", aliases={"mat2": "y"})
+@op(aliases={"mat2": "y"})
 def bmm(x, y):
     """The products of two stacks of matrices, [b, m, k] and [b, k, n], one by one.
 
@@ -125,7 +125,7 @@ def dot(x, y):
     return jnp.sum(x * y, -1, dtype=x.dtype)
 
 
-@op(amp="white")
+@op
 def mv(x, vec):
     """The product of a matrix [m, n] and a vector [n].
 
@@ -164,7 +164,7 @@ def _add_product(name, input, x, y, beta, alpha, ndim, allowed):
     return _scaled(beta, input) + _scaled(alpha, jnp.matmul(x, y))
 
 
-@op(method="addmm", inplace=True, scalars="beta alpha", amp="white", aliases={"mat1": "x", "mat2": "y"})
+@op(method="addmm", inplace=True, scalars="beta alpha", aliases={"mat1": "x", "mat2": "y"})
 def addmm(input, x, y, beta=1.0, alpha=1.0):
     """beta * input + alpha * (x @ y) for matrices; `input` (1-D or 2-D) broadcasts to the product.
 
@@ -179,7 +179,7 @@ def addmm(input, x, y, beta=1.0, alpha=1.0):
     return _add_product("addmm", input, x, y, beta, alpha, 2, (1, 2))
 
 
-@op(method="baddbmm", inplace=True, scalars="beta alpha", amp="white", aliases={"batch1": "x", "batch2": "y"})
+@op(method="baddbmm", inplace=True, scalars="beta alpha", aliases={"batch1": "x", "batch2": "y"})
 def baddbmm(input, x, y, beta=1.0, alpha=1.0):
     """beta * input + alpha * (x @ y) for stacks of matrices; `input` (2-D or 3-D) broadcasts to the product.
 
@@ -194,7 +194,7 @@ def baddbmm(input, x, y, beta=1.0, alpha=1.0):
     return _add_product("baddbmm", input, x, y, beta, alpha, 3, (2, 3))
 
 
-@op(amp="white", export=False)
+@op(export=False)
 def multi_dot(x):
     """The product of two or more matrices, in the order of multiplication that costs least; the first and the last may
     be vectors.
@@ -259,7 +259,7 @@ def fp8_fp8_half_gemm_fused(x, y, transpose_x=False, transpose_y=False, bias=Non
 
 # ---- other products ----
 
-@op(amp="white")
+@op
 def inner(x, y):
     """The sums of products over the last axes of two tensors; a 0-D operand multiplies.
 
@@ -349,7 +349,7 @@ def vecdot(x, y, axis=-1):
     return jnp.sum(product, tensor_axis("vecdot", product, axis), dtype=product.dtype)
 
 
-@op(amp="white")
+@op
 def tensordot(x, y, axes=2):
     """The sums of products over pairs of axes.
 
@@ -423,7 +423,7 @@ def _labels(equation, operands):
     return terms, right
 
 
-@op(method=False, export=False, amp="white", name="einsum")
+@op(method=False, export=False, name="einsum")
 def _einsum(operands, equation):
     for i, x in enumerate(operands):
         check_tensor("einsum", x, f"operands[{i}]")

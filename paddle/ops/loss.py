@@ -48,7 +48,7 @@ def _over_axis(weight, like, axis):
     return weight.astype(like.dtype).reshape([-1 if i == axis else 1 for i in range(like.ndim)])
 
 
-@nn_op(export=False, name="cross_entropy", amp="black")
+@nn_op(export=False, name="cross_entropy")
 def _cross_entropy(x, label, weight, ignore_index, reduction, soft_label, axis, use_softmax, label_smoothing):
     """`label` has length 1 along `axis`, or, if soft, that of x. The result keeps the axis unless it is reduced."""
     v = wide(x)
@@ -198,7 +198,7 @@ def softmax_with_cross_entropy(logits, label, soft_label=False, ignore_index=-10
     return loss, softmax(logits, axis)
 
 
-@nn_op(export=False, name="nll_loss", amp="black")
+@nn_op(export=False, name="nll_loss")
 def _nll_loss(x, label, weight, ignore_index, reduction):
     v = wide(x)
     n = x.shape[1]
@@ -297,7 +297,7 @@ def binary_cross_entropy(input, label, weight=None, reduction="mean"):
     return _reduced(_bce(input, label), weight, reduction)
 
 
-@nn_op(amp="black")
+@nn_op
 def binary_cross_entropy_with_logits(logit, label, weight=None, reduction="mean", pos_weight=None):
     """`binary_cross_entropy` of sigmoid(logit), computed without overflow.
 

@@ -232,13 +232,13 @@ _power.defjvps(lambda g, z, x, y: g * jnp.where(y == 0, 0, y * _power(x, jnp.whe
                lambda g, z, x, y: g * jnp.where(x == 0, 0, _power(x, y) * jnp.log(jnp.where(x == 0, 1, x))))
 
 
-@binary(export=False, name="pow", amp="black")
+@binary(export=False, name="pow")
 def _pow(x, y):
     x, y = jnp.broadcast_arrays(*promote("pow", x, y))
     return _power(x, y) if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.power(x, y)
 
 
-@op(export=False, method=False, name="integer_pow", amp="black")
+@op(export=False, method=False, name="integer_pow")
 def _integer_pow(x, n):
     return jax.lax.integer_pow(x, n)
 

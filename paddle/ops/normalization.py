@@ -128,7 +128,7 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
 
 # ---- within a sample ----
 
-@nn_op(amp="black", static="normalized_shape")
+@nn_op(static="normalized_shape")
 def layer_norm(x, normalized_shape, weight=None, bias=None, epsilon=1e-05):
     """Each sample with mean 0 and variance 1 over its last axes, then scaled and shifted (Ba et al., 2016).
 
@@ -187,7 +187,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=1e-05):
     return _affine("rms_norm", y, weight, None, shape, shape).astype(x.dtype)
 
 
-@nn_op(amp="black")
+@nn_op
 def group_norm(x, num_groups, epsilon=1e-05, weight=None, bias=None, data_format="NCHW"):
     """Groups of channels with mean 0 and variance 1 within each sample, then scaled and shifted (Wu and He, 2018).
 

@@ -90,7 +90,7 @@ def smooth_l1_loss(input, label, reduction="mean", delta=1.0, is_huber=True):
 
 # ---- distributions ----
 
-@nn_op(amp="black")
+@nn_op
 def kl_div(input, label, reduction="mean", log_target=False):
     """The Kullback-Leibler divergence label * (log(label) - input), 0 where label is not positive.
 

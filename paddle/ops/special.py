@@ -28,7 +28,7 @@ def erf(x):
     return jax.lax.erf(as_float(x))
 
 
-@op(inplace=True, amp="black")
+@op(inplace=True)
 def erfinv(x):
     """The inverse of the error function, elementwise; infinite at -1 and 1, NaN outside.
 
