@@ -104,10 +104,10 @@ def to_dtype(value: Any) -> DType:
             return found
     elif isinstance(value, type) and value in _by_python:
         return _by_python[value]
-    else:
+    elif value is not None:  # which NumPy takes for float64
         try:
             return _by_numpy[np.dtype(value)]
-        except (TypeError, KeyError):
+        except (TypeError, KeyError, ValueError):
             pass
     raise errors.TypeError_(f"{value!r} is not a data type; known are {', '.join(d.name for d in ALL)}")
 

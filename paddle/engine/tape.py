@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from typing import Any, Callable, Sequence
 
@@ -14,6 +15,7 @@ from .modes import Watch, modes
 from .tensor import Tensor, _make
 
 _sequence = itertools.count()
+_accumulating = threading.RLock()
 
 # Provenance of small tensors made with stop_gradient=True by to_tensor (see `is_source`): how large, how long a chain.
 TRACE_SIZE = 4096
@@ -92,6 +94,10 @@ class AccumulateGrad(Node):
         self.tensor = weakref.ref(tensor)
 
     def accumulate(self, gradient: Any, add: Callable) -> None:
+        with _accumulating:  # two threads may send gradients to one leaf
+            self._accumulate(gradient, add)
+
+    def _accumulate(self, gradient: Any, add: Callable) -> None:
         tensor = self.tensor()
         if tensor is None:
             return

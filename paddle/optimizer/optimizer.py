@@ -121,6 +121,22 @@ class Optimizer:
         if parameters is not None:
             self._take_parameters(parameters)
 
+    # ---- copies ----
+    def __getstate__(self) -> dict:
+        """For pickle and deepcopy: the states go with their parameters, the packs are made again."""
+        held = [(ref(), entry) for ref, entry in self._loose.values()]
+        for pack in self._packs:
+            held += [(ref(), {**{name: pack.state(name, index) for name in pack.states}, **self._scalars_of(pack)})
+                     for index, ref in enumerate(pack.members)]
+        groups = [(p, self._group_of[id(p)]) for group in self._param_groups for p in group["params"]]
+        return {**self.__dict__, "_packs": [], "_homes": {}, "_plans": {}, "_rows": None, "_group_of": groups,
+                "_loose": [(p, entry) for p, entry in held if p is not None]}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self._group_of = {id(p): number for p, number in state["_group_of"]}
+        self._loose = {id(p): (weakref.ref(p), dict(entry)) for p, entry in state["_loose"]}
+
     # ---- checks of arguments ----
     def _check_rate(self, rate: Any) -> Any:
         if isinstance(rate, LRScheduler):
