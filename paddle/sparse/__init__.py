@@ -1,4 +1,5 @@
 """paddle.sparse: tensors that store only some of their elements, in the layouts COO and CSR."""
+from . import nn
 from .binary import add, divide, multiply, subtract
 from .creation import coalesce, sparse_coo_tensor, sparse_csr_tensor
 from .products import addmm, masked_matmul, matmul, mv, pca_lowrank

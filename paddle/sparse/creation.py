@@ -15,7 +15,7 @@ from ..ops.creation import assign, to_tensor
 from ..ops.manipulation import tensor_of
 from ..ops.scatter import concrete
 from ..ops.segment import segment_reduce
-from .pattern import Coo, Csr, csr_of, index_tensor, sorted_order, unique_columns
+from .pattern import Coo, Csr, csr_of, flat_keys, index_tensor, sorted_order, unique_columns
 from .tensor import SparseTensor
 from .values import gather_values, scatter_values, take_rows
 
@@ -31,11 +31,12 @@ def sparse_of(name: str, x: Any, argument: str = "x", layout: str = "") -> Spars
 
 def _index(name: str, value: Any, argument: str) -> Tensor:
     """An index argument as a tensor of its own; integers narrower than int32 become int64."""
-    value = value if isinstance(value, Tensor) else to_tensor(np.asarray(value))
-    if not value.dtype.is_integer:
-        raise errors.TypeError_(f"{name}: {argument} must be integers, got {value.dtype.name}")
-    concrete(name, value)
-    return _make(value._value) if value.dtype.name in ("int32", "int64") else value.astype("int64")
+    array = concrete(name, value) if isinstance(value, Tensor) else np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise errors.TypeError_(f"{name}: {argument} must be integers, got {array.dtype.name}")
+    if array.dtype.name not in ("int32", "int64"):
+        return index_tensor(array.astype(np.int64))
+    return _make(value._value) if isinstance(value, Tensor) else index_tensor(array)
 
 
 def _values(values: Any, dtype: Any, stop_gradient: bool) -> Tensor:
@@ -218,7 +219,9 @@ def as_coo(x: SparseTensor) -> SparseTensor:
     pattern = x._pattern
     if isinstance(pattern, Coo):
         return x
-    coo = Coo(pattern.shape, pattern.where.astype(pattern.index_dtype))
+    keys = flat_keys(pattern.coords, pattern.shape)
+    indices = index_tensor(pattern.coords.astype(pattern.index_dtype.numpy))
+    coo = Coo(pattern.shape, indices, keys is not None and bool((np.diff(keys) > 0).all()))
     coo._coords = pattern.coords
     return SparseTensor(coo, x._values)
 

@@ -8,16 +8,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import jax
 import numpy as np
 
 from ..engine import errors
+from ..engine.dtype import to_dtype
 from ..engine.place import put
 from ..engine.tensor import Tensor, _make
 from ..ops.scatter import concrete
 
 
 def index_tensor(array: np.ndarray) -> Tensor:
-    return _make(put(np.ascontiguousarray(array)))
+    """Indices on the device. They are constants of a function that is being compiled, since patterns outlive it."""
+    with jax.ensure_compile_time_eval():
+        return _make(put(np.ascontiguousarray(array)))
+
+
+def _cast(index: Tensor, dtype: Any) -> Tensor:
+    return index_tensor(concrete("sparse", index).astype(to_dtype(dtype).numpy))
 
 
 class Pattern:
@@ -121,7 +129,7 @@ class Coo(Pattern):
         return Coo(self.shape, self.indices._on(place), self.coalesced)
 
     def cast(self, dtype: Any) -> "Coo":
-        return Coo(self.shape, self.indices.astype(dtype), self.coalesced)
+        return Coo(self.shape, _cast(self.indices, dtype), self.coalesced)
 
     def remade(self, shape: Any, coords: np.ndarray, coalesced: bool = False) -> "Coo":
         return Coo(shape, index_tensor(coords.astype(self.index_dtype.numpy)), coalesced)
@@ -159,7 +167,7 @@ class Csr(Pattern):
         return Csr(self.shape, self.crows._on(place), self.cols._on(place))
 
     def cast(self, dtype: Any) -> "Csr":
-        return Csr(self.shape, self.crows.astype(dtype), self.cols.astype(dtype))
+        return Csr(self.shape, _cast(self.crows, dtype), _cast(self.cols, dtype))
 
     def remade(self, shape: Any, coords: np.ndarray, coalesced: bool = False) -> "Csr":
         return csr_of(shape, coords, self.index_dtype.numpy)

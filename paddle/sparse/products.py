@@ -26,14 +26,14 @@ from .tensor import SparseTensor
 from .values import take_rows, value_op
 
 
-@value_op(name="sparse_matmul", amp="white")
+@value_op(name="sparse_matmul")
 def _spmm(values, rows, cols, y, n):
     """out[rows[k]] += values[k] * y[cols[k]], n rows."""
     same_type("matmul", values, y)
     return jax.ops.segment_sum(values[:, None] * y[cols], rows, n)
 
 
-@value_op(name="sparse_masked_matmul", amp="white")
+@value_op(name="sparse_masked_matmul")
 def _sddmm(x, y, rows, cols):
     """The dot products of rows of x and rows of y."""
     same_type("masked_matmul", x, y)
