@@ -1,5 +1,6 @@
 """paddle-xla: the PaddlePaddle programming model on the XLA compiler."""
 from .engine import compile as _compile  # noqa: F401  (sets the compiler up before anything else)
+from .engine import fork as _fork  # noqa: F401  (what a forked process needs)
 from .engine.autograd import grad
 from .engine.dtype import (DType as dtype, bfloat16, bool, complex64, complex128, finfo, float8_e4m3fn, float8_e5m2, float16,
                            float32, float64, get_default_dtype, iinfo, int8, int16, int32, int64, set_default_dtype, uint8,
@@ -37,8 +38,8 @@ from .ops.search import *
 from .ops.selection import *
 from .ops.special import *
 from .ops.statistics import *
-from . import (amp, autograd, device, distributed, fft, fluid, incubate, io, linalg, metric, nn, optimizer, regularizer,
-               signal, static, utils, version, vision)
+from . import (amp, autograd, device, distributed, distribution, fft, fluid, incubate, io, linalg, metric, nn, optimizer,
+               regularizer, signal, static, utils, version, vision)
 from . import geometric, sparse
 from .nn.parameter import ParamAttr, create_parameter
 from .device import (device_guard, is_compiled_with_cinn, is_compiled_with_cuda, is_compiled_with_custom_device,
