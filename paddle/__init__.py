@@ -38,9 +38,27 @@ from .ops.search import *
 from .ops.selection import *
 from .ops.special import *
 from .ops.statistics import *
+from .ops.window_functions import *
 from . import (amp, autograd, device, distributed, distribution, fft, fluid, incubate, io, linalg, metric, nn, optimizer,
                regularizer, signal, static, utils, version, vision)
-from . import geometric, sparse
+from . import compat, cuda, functional, geometric, hub, random, sparse, special, sysconfig, tensor
+from .compat.nn.functional import softmax
+from .compat.proxy import (disable_torch_proxy as disable_compat, enable_torch_proxy as enable_compat,
+                           use_torch_proxy_guard as use_compat_guard)
+from .framework.async_io import async_save, clear_async_save_task_queue
+from .framework.constants import *
+from .framework.mmap_storage import MmapStorage
+from .framework.reader import batch
+from .framework.signals import disable_signal_handler
+from .framework.typed import *
+from .nn.functional import adaptive_avg_pool1d, conv1d, conv2d, conv3d, group_norm, layer_norm
+from .utils.dlpack import from_dlpack, to_dlpack
 from .nn.parameter import ParamAttr, create_parameter
-from .device import (device_guard, is_compiled_with_cinn, is_compiled_with_cuda, is_compiled_with_custom_device,
+from .device import (Event, Stream, XPUPinnedPlace, device_guard, get_cudnn_version, get_default_device, get_device,
+                     get_device_module, manual_seed, set_default_device)
+from .device import (is_compiled_with_cinn, is_compiled_with_cuda, is_compiled_with_custom_device,
                      is_compiled_with_distribute, is_compiled_with_ipu, is_compiled_with_rocm, is_compiled_with_xpu)
+
+
+def __getattr__(name: str):
+    raise AttributeError(f"module 'paddle' has no attribute {name!r}: no part of the API, or not built yet (docs/status.md)")
