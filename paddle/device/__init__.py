@@ -5,19 +5,27 @@ from typing import Any
 
 from ..engine import errors, place as _place
 from ..engine.place import (CPUPlace, CUDAPinnedPlace, CUDAPlace, CustomPlace, IPUPlace, Place, TPUPlace, XPUPlace,
-                            get_device, set_device)
-from ..engine.random import get_rng_state, seed as manual_seed, seed as manual_seed_all
-from ..engine.random import set_rng_state
+                            set_device)
+from ..framework.typed import *
 from . import cpu, cuda
 from .memory import (empty_cache, max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved,
                      reset_max_memory_allocated, reset_max_memory_reserved, reset_peak_memory_stats, synchronize)
+from .properties import (current_device, get_default_device, get_device, get_device_capability, get_device_module,
+                         get_device_name, get_device_properties, ipc_collect, is_available, is_bf16_supported,
+                         set_default_device)
+from .random import get_rng_state, manual_seed, manual_seed_all, set_rng_state
+from .streams import (Event, Stream, StreamContext, current_stream, get_stream_from_external, is_current_stream_capturing,
+                      set_stream, stream, stream_guard)
 
 __all__ = ["get_all_custom_device_type", "get_all_device_type", "get_available_custom_device", "get_available_device",
            "get_cudnn_version", "get_device", "get_rng_state", "set_rng_state", "is_compiled_with_cinn",
            "is_compiled_with_cuda", "is_compiled_with_custom_device", "is_compiled_with_distribute",
            "is_compiled_with_ipu", "is_compiled_with_rocm", "is_compiled_with_xpu", "set_device", "synchronize",
            "device_count", "empty_cache", "max_memory_allocated", "max_memory_reserved", "memory_allocated",
-           "memory_reserved", "reset_max_memory_allocated", "reset_max_memory_reserved", "device_guard"]
+           "memory_reserved", "reset_max_memory_allocated", "reset_max_memory_reserved", "device_guard", "device",
+           "reset_peak_memory_stats", "manual_seed", "get_device_capability", "get_device_name", "get_device_properties",
+           "ipc_collect", "is_available", "is_bf16_supported", "Event", "Stream", "StreamContext", "current_stream",
+           "get_stream_from_external", "is_current_stream_capturing", "set_stream", "stream_guard"]
 
 
 def get_available_device() -> list[str]:
@@ -107,3 +115,24 @@ class device_guard:
 
     def __exit__(self, *exc: Any) -> None:
         _place.set_device(self._before)
+
+
+class XPUPinnedPlace(Place):
+    """Page-locked memory for Kunlun XPUs; no engine for them is known, so making one is an error."""
+
+    def __init__(self):
+        raise errors.Unavailable("XPUPinnedPlace: there is no engine for Kunlun XPUs")
+
+
+class device(device_guard):
+    """`device_guard` under another name, where a number is a GPU and None changes nothing.
+
+    Example:
+        >>> with paddle.device.device("cpu"):
+        ...     x = paddle.ones([2])
+    """
+
+    def __init__(self, device: Any = None):
+        if device is None or isinstance(device, int) and device < 0:
+            device = _place.current_place()
+        super().__init__(f"gpu:{device}" if isinstance(device, int) else device)

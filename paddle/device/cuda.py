@@ -5,7 +5,10 @@ from typing import Any
 
 from ..engine import place as _place
 from .memory import (empty_cache, max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved,
-                     reset_max_memory_allocated, reset_max_memory_reserved, synchronize)
+                     memory_summary, reset_max_memory_allocated, reset_max_memory_reserved, synchronize)
+from .properties import get_device_capability, get_device_properties
+from .random import get_rng_state, manual_seed, set_rng_state
+from .streams import Event, Stream, current_stream, stream_guard
 
 
 def device_count() -> int:
@@ -25,3 +28,8 @@ def is_available() -> bool:
 def get_device_name(device: Any = None) -> str:
     """The name of a GPU. RuntimeError where there is none."""
     return _place.parse_place(f"gpu:{device or 0}" if not isinstance(device, (str, _place.Place)) else device).device().device_kind
+
+
+def vmm_compact(device: Any = None) -> int:
+    """Bytes won by moving memory together: 0, the engine's allocator does so by itself."""
+    return 0

@@ -57,6 +57,17 @@ reset_max_memory_reserved = reset_max_memory_allocated
 reset_peak_memory_stats = reset_max_memory_allocated
 
 
+def memory_summary(device: Any = None) -> str:
+    """The allocator's account of a device as a text, one line a number.
+
+    Example:
+        >>> "bytes_in_use" in paddle.device.cuda.memory_summary("cpu")
+        True
+    """
+    found, stats = _stats(device)
+    return "\n".join([f"memory of {found}", *(f"  {key:<32}{value:>20,}" for key, value in sorted(stats.items()))])
+
+
 def empty_cache() -> None:
     """Give cached memory back; the engine's allocator does so by itself."""
 

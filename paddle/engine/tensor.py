@@ -19,7 +19,31 @@ parameters: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # every
 
 
 class Size(list):
-    """The shape of a tensor: a list of ints that can also tell its number of elements."""
+    """The shape of a tensor: a list of ints that can also tell its number of elements. Sums with lists and tuples, slices
+    and multiples are shapes again."""
+
+    def __add__(self, value: Any) -> "Size":  # type: ignore[override]
+        return Size([*self, *value]) if isinstance(value, (list, tuple)) else NotImplemented
+
+    def __radd__(self, value: Any) -> "Size":
+        return Size([*value, *self]) if isinstance(value, (list, tuple)) else NotImplemented
+
+    def __mul__(self, value: Any) -> "Size":  # type: ignore[override]
+        return Size(list(self) * value)
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, key: Any) -> Any:
+        found = list.__getitem__(self, key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __eq__(self, value: object) -> bool:
+        return list(self) == list(value) if isinstance(value, tuple) else list.__eq__(self, value)
+
+    def __ne__(self, value: object) -> bool:
+        return not self == value
+
+    __hash__ = None  # type: ignore[assignment]
 
     def numel(self) -> int:
         n = 1

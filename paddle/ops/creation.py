@@ -577,7 +577,7 @@ def _one_hot(x, classes):
 
 # ---- other ways in ----
 
-@api(method=False)
+@api(method=False, export=False)  # paddle.tensor is a package that can be called
 def tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor with a copy of the data, as `to_tensor`, with the argument names of PyTorch.
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import jax.numpy as jnp
@@ -367,3 +368,32 @@ def cartesian_prod(x):
         return listed[0]
     from .creation import meshgrid
     return _stack([reshape(g, [-1]) for g in meshgrid(*listed)], 1)
+
+
+@api
+def combinations(x, r=2, with_replacement=False):
+    """All choices of r elements of a vector in their order, shape [choices, r].
+
+    Args:
+        x: shape [n].
+        r: how many elements, not negative.
+        with_replacement: an element may be chosen more than once.
+
+    Raises:
+        TypeError: x is no vector.
+        ValueError: r is no int, or negative.
+
+    Example:
+        >>> paddle.combinations(paddle.to_tensor([1, 2, 3])).tolist()
+        [[1, 2], [1, 3], [2, 3]]
+    """
+    if tensor_of("combinations", x).ndim != 1:
+        raise errors.TypeError_(f"combinations: x must have one dimension, got shape {list(x.shape)}")
+    if isinstance(r, bool) or not isinstance(r, (int, np.integer)) or r < 0:
+        raise errors.ValueError_(f"combinations: r must be an int of at least 0, got {r!r}")
+    if r == 0:
+        return x[:0]
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    choices = np.array(list(choose(range(x.shape[0]), r)), np.int64).reshape(-1, r)
+    from .creation import to_tensor
+    return x[to_tensor(choices)]

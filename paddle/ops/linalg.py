@@ -294,6 +294,10 @@ def outer(x, y):
     return x.reshape(-1, 1) * y.reshape(1, -1)
 
 
+ger = outer
+__all__ += ["ger"]  # type: ignore[name-defined]  # noqa: F821
+
+
 @op
 def cross(x, y, axis=9):
     """The cross product of vectors of length 3 along an axis, by default the first axis of length 3.

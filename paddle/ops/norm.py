@@ -11,6 +11,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import _write_out, api, op
 from ..engine.promotion import as_float, promote
+from .manipulation import tensor_of
 from .reduction import reduction_axes, check_tensor, restore
 
 # ---- vectors ----
@@ -275,3 +276,44 @@ def pdist(x, p=2.0):
     x = as_float(x)
     i, j = np.triu_indices(x.shape[0], 1)
     return _distance(x[i] - x[j], p, -1)
+
+
+@op(method=False, export=False, name="renorm", scalars="max_norm")
+def _renorm(x, p, axis, max_norm):
+    others = tuple(a for a in range(x.ndim) if a != axis)
+    size = jnp.abs(x)
+    if p == math.inf:
+        norm = jnp.max(size, others, keepdims=True, initial=0)
+    else:
+        total = jnp.sum(size ** p, others, keepdims=True)
+        norm = jnp.where(total == 0, 0, jnp.where(total == 0, 1, total) ** (1 / p))  # no NaN in the gradient
+    large = norm > max_norm
+    return jnp.where(large, x * (max_norm / (jnp.where(large, norm, 1) + 1e-7)), x).astype(x.dtype)
+
+
+@api(inplace=True)
+def renorm(x, p, axis, max_norm):
+    """x with each slice along an axis scaled down, where needed, to a p-norm of at most `max_norm`.
+
+    Args:
+        x: floats, at least one dimension.
+        p: positive, or inf.
+        axis: the axis whose slices have their own norms.
+        max_norm: the largest norm, not negative.
+
+    Raises:
+        ValueError: an axis, p or max_norm out of range.
+        TypeError: x is no float tensor.
+
+    Example:
+        >>> paddle.renorm(paddle.to_tensor([[3.0, 4.0], [0.3, 0.4]]), 2.0, 0, 1.0).numpy().round(2).tolist()
+        [[0.6, 0.8], [0.3, 0.4]]
+    """
+    if not tensor_of("renorm", x).dtype.is_differentiable:
+        raise errors.TypeError_(f"renorm: x must be floats, got {x.dtype.name}")
+    if isinstance(axis, bool) or not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
+        raise errors.ValueError_(f"renorm: axis {axis!r} is out of range, x has {x.ndim} dimensions")
+    p, max_norm = _power("renorm", p), _power("renorm", max_norm)
+    if not p > 0 or not max_norm >= 0:
+        raise errors.ValueError_(f"renorm: p must be positive and max_norm not negative, got p={p} and max_norm={max_norm}")
+    return _renorm(x, p, axis % x.ndim, max_norm)

@@ -1,0 +1,9 @@
+"""Numbers, and other names of data types."""
+import math
+
+from ..engine.dtype import complex64 as cfloat, complex128 as cdouble, float16 as half, float32 as float, float64 as double
+
+e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
+newaxis = None
+
+__all__ = ["cdouble", "cfloat", "double", "e", "float", "half", "inf", "nan", "newaxis", "pi"]
