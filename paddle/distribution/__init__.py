@@ -9,7 +9,7 @@ from .kl import kl_divergence, register_kl
 from .location_scale import Cauchy, Laplace, Normal, StudentT, Uniform
 from .multivariate import LKJCholesky, MultivariateNormal
 from .positive import Beta, Chi2, Dirichlet, Exponential, Gamma
-from .transform import (AbsTransform, AffineTransform, ChainTransform, ExpTransform, IndependentTransform, PowerTransform,
-                        ReshapeTransform, SigmoidTransform, SoftmaxTransform, StackTransform, StickBreakingTransform,
-                        TanhTransform, Transform)
+from .transform import (AbsTransform, AffineTransform, ChainTransform, ExpTransform, IndependentTransform,
+                        PowerTransform, ReshapeTransform, SigmoidTransform, SoftmaxTransform, StackTransform,
+                        StickBreakingTransform, TanhTransform, Transform)
 from .transformed import Gumbel, Independent, LogNormal, TransformedDistribution

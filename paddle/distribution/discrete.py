@@ -315,8 +315,9 @@ class Multinomial(Distribution):
     @formula
     def entropy(total_count, probs):
         """The entropy in nats."""
-        factorials = binomial_mean(lambda k, log: lgamma(k + 1), total_count, probs, total_count)
-        return (factorials - total_count * xlogy(probs, probs)).sum(-1) - lgamma(jnp.asarray(total_count + 1, probs.dtype))
+        each = binomial_mean(lambda k, log: lgamma(k + 1), total_count, probs, total_count)
+        arrangements = lgamma(jnp.asarray(total_count + 1, probs.dtype))
+        return (each - total_count * xlogy(probs, probs)).sum(-1) - arrangements
 
 
 class Categorical(Distribution):
@@ -360,8 +361,8 @@ class Categorical(Distribution):
         if value.ndim == 1:
             return log[..., at]
         if value.ndim != logits.ndim:
-            raise errors.ValueError_(f"Categorical: value {errors.describe(value)} must have one dimension or as many as "
-                                     f"logits {errors.describe(logits)}")
+            raise errors.ValueError_(f"Categorical: value {errors.describe(value)} must have one dimension or as many "
+                                     f"as logits {errors.describe(logits)}")
         shape = jnp.broadcast_shapes(at.shape[:-1], log.shape[:-1])
         return jnp.take_along_axis(jnp.broadcast_to(log, (*shape, log.shape[-1])),
                                    jnp.broadcast_to(at, (*shape, at.shape[-1])), -1)
@@ -371,8 +372,8 @@ class Categorical(Distribution):
         """The logarithm of the probabilities of categories.
 
         Args:
-            value: integers. With 1-D `logits` any shape; otherwise shape [n] (the same categories for each distribution)
-                or [..., n] with as many dimensions as `logits`.
+            value: integers. With 1-D `logits` any shape; otherwise shape [n] (the same categories for each
+                distribution) or [..., n] with as many dimensions as `logits`.
 
         Raises:
             IndexError: no such category (looked for on the CPU).

@@ -4,7 +4,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from ..engine.tensor import Tensor
 from ..ops.creation import shape_of, to_tensor
 from ..ops.expansion import broadcast_tensors
 from ..ops.manipulation import cast
-
 
 # ---- methods as formulas ----
 
@@ -39,9 +39,9 @@ def _method(fn: Callable, call: Callable, *arguments: tuple[str, Any]) -> Callab
     """`call` with the name and documentation of `fn` and with the signature (self, *arguments)."""
     method = errors.clean(call)
     functools.update_wrapper(method, fn)
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind, required = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
     method.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
-        inspect.Parameter(name, kind, default=default) for name, default in (("self", inspect.Parameter.empty), *arguments)])
+        inspect.Parameter(name, kind, default=default) for name, default in (("self", required), *arguments)])
     return method
 
 
@@ -119,8 +119,8 @@ def parameters_of(name: str, complex_too: bool = False, **given: Any) -> list[Te
             except ValueError:
                 array = np.asarray(None)
             if array.dtype.kind not in "biufcV":
-                raise errors.TypeError_(f"{name}: {argument} must be a number, a list of numbers, an array or a Tensor, "
-                                        f"got {errors.describe(value)}")
+                raise errors.TypeError_(f"{name}: {argument} must be a number, a list of numbers, an array or a "
+                                        f"Tensor, got {errors.describe(value)}")
             value = to_tensor(array.astype(dtype.numpy))
         out.append(value if value.dtype is dtype else cast(value, dtype))
     return out

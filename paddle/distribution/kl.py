@@ -1,7 +1,7 @@
 """Kullback-Leibler divergences, by the classes of the two distributions."""
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -67,7 +67,11 @@ def kl_divergence(p, q):
             function = _REGISTER_TABLE.get((cls_p, cls_q))
             if function is not None:
                 return function(p, q)
-    raise NotImplementedError(f"kl_divergence: there is no divergence of {type(p).__name__} from {type(q).__name__}")
+    raise _missing(p, q)
+
+
+def _missing(p: object, q: object) -> NotImplementedError:
+    return errors.NotImplemented_(f"kl_divergence: there is none of {type(p).__name__} from {type(q).__name__}")
 
 
 def _same(cls: type) -> Callable:
@@ -82,8 +86,8 @@ def _(probs, other):
 
 @_same(Beta)
 def _(alpha, beta, alpha_q, beta_q):
-    return (betaln(alpha_q, beta_q) - betaln(alpha, beta) + (alpha - alpha_q) * digamma(alpha) + (beta - beta_q) * digamma(beta)
-            + (alpha_q - alpha + beta_q - beta) * digamma(alpha + beta))
+    return (betaln(alpha_q, beta_q) - betaln(alpha, beta) + (alpha - alpha_q) * digamma(alpha)
+            + (beta - beta_q) * digamma(beta) + (alpha_q - alpha + beta_q - beta) * digamma(alpha + beta))
 
 
 @_same(Dirichlet)
@@ -108,7 +112,7 @@ def _equal_binomial(total_count, probs, total_count_q, probs_q):
 
 @register_kl(Binomial, Binomial)
 def _binomials(p, q):
-    """A formula where the numbers of trials are equal (or not known, in a function that is being compiled), else a sum."""
+    """A formula where the numbers of trials are equal (or not known, while a function is compiled), else a sum."""
     equal = _all(p.total_count, lambda n: not _readable(q.total_count) or (n == np.asarray(q.total_count._value)))
     return _equal_binomial(p, q) if equal else _binomial(p, q)
 
@@ -126,7 +130,7 @@ def _(logits, other):
 
 @_same(Cauchy)
 def _(loc, scale, loc_q, scale_q):
-    """Chyzak, Nielsen, "A closed-form formula for the Kullback-Leibler divergence between Cauchy distributions", 2019."""
+    """Chyzak, Nielsen, "A closed-form formula for the KL divergence between Cauchy distributions", 2019."""
     return jnp.log(((scale + scale_q) ** 2 + (loc - loc_q) ** 2) / (4 * scale * scale_q))
 
 
@@ -150,8 +154,7 @@ register_kl(LogNormal, LogNormal)(lambda p, q: kl_divergence(p.base, q.base))
 @_same(MultivariateNormal)
 def _(loc, _unbroadcasted_scale_tril, loc_q, tril_q):
     tril = _unbroadcasted_scale_tril
-    rows = jnp.moveaxis(whiten(tril_q[..., None, :, :], jnp.swapaxes(tril, -1, -2)), -1, -2) if tril_q.ndim > 2 else whiten(
-        tril_q, jnp.swapaxes(tril, -1, -2))
+    rows = whiten(tril_q if tril_q.ndim == 2 else tril_q[..., None, :, :], jnp.swapaxes(tril, -1, -2))
     distance = whiten(tril_q, loc - loc_q)
     return half_log_det(tril_q) - half_log_det(tril) + 0.5 * (
         (rows ** 2).sum((-2, -1)) + (distance ** 2).sum(-1) - loc.shape[-1])
@@ -193,7 +196,7 @@ def _(rate, other):
 @register_kl(Independent, Independent)
 def _independent(p, q):
     if p._rank != q._rank:
-        raise NotImplementedError("kl_divergence: Independent distributions of different reinterpreted_batch_rank")
+        raise errors.NotImplemented_("kl_divergence: Independent distributions of different reinterpreted_batch_rank")
     return sum_last(kl_divergence(p._base, q._base), p._rank)
 
 
@@ -201,7 +204,7 @@ def _independent(p, q):
 def _exponential_family(p, q):
     """A Bregman divergence of the log-normalizer (Nielsen, Nock, ICIP 2010)."""
     if type(p) is not type(q):
-        raise NotImplementedError(f"kl_divergence: there is no divergence of {type(p).__name__} from {type(q).__name__}")
+        raise _missing(p, q)
     theta, normalizer, means = p._dual()
     other = q._natural_parameters
     out = q._log_normalizer(*other) - normalizer

@@ -15,6 +15,8 @@ from ..ops.decomposition import cholesky
 from ..ops.math import _all
 from .distribution import Distribution, formula, parameters_of, sampler
 
+_LOG_2PI = math.log(2 * math.pi)
+
 
 @op(name="tril_of_precision", method=False, export=False)
 def _tril_of_precision(flipped):
@@ -100,13 +102,13 @@ class MultivariateNormal(Distribution):
     def log_prob(value, /, loc, _unbroadcasted_scale_tril):
         """The logarithm of the density."""
         z = whiten(_unbroadcasted_scale_tril, value - loc)
-        return -0.5 * (z * z).sum(-1) - half_log_det(_unbroadcasted_scale_tril) - loc.shape[-1] / 2 * math.log(2 * math.pi)
+        return -0.5 * ((z * z).sum(-1) + loc.shape[-1] * _LOG_2PI) - half_log_det(_unbroadcasted_scale_tril)
 
     @formula
     def entropy(loc, _unbroadcasted_scale_tril):
         """The entropy in nats."""
-        return jnp.broadcast_to(half_log_det(_unbroadcasted_scale_tril) + loc.shape[-1] / 2 * (1 + math.log(2 * math.pi)),
-                                loc.shape[:-1])
+        each = half_log_det(_unbroadcasted_scale_tril) + loc.shape[-1] / 2 * (1 + _LOG_2PI)
+        return jnp.broadcast_to(each, loc.shape[:-1])
 
 
 def _rows(key, shape, concentration):
@@ -116,8 +118,9 @@ def _rows(key, shape, concentration):
     square = jax.random.beta(keys[0], row / 2, concentration[..., None] + (n - 1 - row) / 2, (*shape[:-2], n - 1))
     direction = jnp.tril(jax.random.normal(keys[1], (*shape[:-2], n - 1, n), concentration.dtype))
     direction = direction / jnp.linalg.norm(direction, axis=-1, keepdims=True)
-    lower = jnp.pad(jnp.sqrt(square)[..., None] * direction, [(0, 0)] * (len(shape) - 2) + [(1, 0), (0, 0)])
-    return lower + jnp.eye(n, dtype=lower.dtype) * jnp.sqrt(1 - jnp.pad(square, [(0, 0)] * (len(shape) - 2) + [(1, 0)]))[..., None]
+    first = [(0, 0)] * (len(shape) - 2) + [(1, 0)]  # the first row has nothing left of the diagonal
+    lower = jnp.pad(jnp.sqrt(square)[..., None] * direction, [*first, (0, 0)])
+    return lower + jnp.eye(n, dtype=lower.dtype) * jnp.sqrt(1 - jnp.pad(square, first))[..., None]
 
 
 def _vine(key, shape, concentration):

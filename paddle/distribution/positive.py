@@ -10,10 +10,9 @@ from ..engine import errors
 from .distribution import ExponentialFamily, formula, parameters_of, sampler
 
 
-def _where(inside, fn, *arguments):
-    """The logarithm of a density that is 0 outside; the gradient does not see the arguments there."""
-    safe = [jnp.where(inside, a, 0.5) for a in arguments]
-    return jnp.where(inside, fn(*safe), -jnp.inf)
+def _where(inside, fn, value):
+    """The logarithm of a density that is 0 outside; the gradient does not see the values there."""
+    return jnp.where(inside, fn(jnp.where(inside, value, 0.5)), -jnp.inf)
 
 
 class Gamma(ExponentialFamily):
@@ -179,8 +178,8 @@ class Beta(ExponentialFamily):
     @formula
     def log_prob(value, /, alpha, beta):
         """The logarithm of the density."""
-        return _where((value >= 0) & (value <= 1), lambda v: xlogy(alpha - 1, v) + xlog1py(beta - 1, -v), value) - betaln(
-            alpha, beta)
+        inside = (value >= 0) & (value <= 1)
+        return _where(inside, lambda v: xlogy(alpha - 1, v) + xlog1py(beta - 1, -v), value) - betaln(alpha, beta)
 
     @formula
     def entropy(alpha, beta):

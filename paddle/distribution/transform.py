@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import enum
 import math
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ..ops.joining import stack
 from ..ops.manipulation import tensor_of
 from ..ops.parts import unbind
 from . import constraint, variable
-from .distribution import Distribution, sum_last
+from .distribution import Distribution, broadcast, sum_last
 
 
 class Type(enum.Enum):
@@ -35,9 +36,9 @@ class Type(enum.Enum):
 class Transform:
     """A function of a random variable that may have an inverse.
 
-    A subclass implements `_forward`, `_inverse` and one of `_forward_log_det_jacobian`, `_inverse_log_det_jacobian`, and
-    where it changes shapes `_forward_shape` and `_inverse_shape`. It sets `_type`, and `_domain` and `_codomain` where
-    events have axes.
+    A subclass implements `_forward`, `_inverse` and one of `_forward_log_det_jacobian`, `_inverse_log_det_jacobian`;
+    where it changes shapes `_forward_shape` and `_inverse_shape`, too. It sets `_type`, and `_domain` and `_codomain`
+    where events have axes.
 
     Called with a tensor it is `forward`, with a distribution it gives a TransformedDistribution, with a transform the
     transform that comes after it.
@@ -75,7 +76,8 @@ class Transform:
         rank = (self._domain if argument == "x" else self._codomain).event_rank
         name = type(self).__name__
         if tensor_of(name, x, argument).ndim < rank:
-            raise errors.ValueError_(f"{name}: {argument} must have at least {rank} dimensions, got {errors.describe(x)}")
+            raise errors.ValueError_(f"{name}: {argument} must have at least {rank} dimensions, got "
+                                     f"{errors.describe(x)}")
         return x
 
     @errors.clean
@@ -662,12 +664,12 @@ class StackTransform(Transform):
 
     def _each(self, method: str, x: Tensor) -> Tensor:
         if not -x.ndim <= self._axis < x.ndim or x.shape[self._axis] != len(self._transforms):
-            raise errors.ValueError_(f"StackTransform: axis {self._axis} must have the length {len(self._transforms)}, got "
-                                     f"{errors.describe(x)}")
+            raise errors.ValueError_(f"StackTransform: axis {self._axis} must have the length {len(self._transforms)}, "
+                                     f"got {errors.describe(x)}")
         parts = [getattr(t, method)(part) for t, part in zip(self._transforms, unbind(x, self._axis))]
         if any(isinstance(p, tuple) for p in parts):
             raise NotImplementedError("StackTransform: a transform without a unique inverse")
-        return stack(parts, self._axis)
+        return stack(broadcast("StackTransform", *parts), self._axis)
 
     def _forward(self, x):
         return self._each("forward", x)

@@ -30,8 +30,8 @@ class Independent(Distribution):
         if not isinstance(base, Distribution):
             raise errors.TypeError_(f"Independent: base must be a Distribution, got {type(base).__name__}")
         if not 0 < reinterpreted_batch_rank <= len(base.batch_shape):
-            raise errors.ValueError_(f"Independent: reinterpreted_batch_rank must be from 1 to {len(base.batch_shape)}, got "
-                                     f"{reinterpreted_batch_rank}")
+            raise errors.ValueError_("Independent: reinterpreted_batch_rank must be from 1 to "
+                                     f"{len(base.batch_shape)}, got {reinterpreted_batch_rank}")
         self._base, self._rank = base, reinterpreted_batch_rank
         at = len(base.batch_shape) - reinterpreted_batch_rank
         super().__init__(base.batch_shape[:at], base.batch_shape[at:] + base.event_shape)
@@ -114,8 +114,8 @@ class TransformedDistribution(Distribution):
 
     def _push(self, draw, shape):
         if not self._draws:
-            raise errors.ValueError_("TransformedDistribution: the transforms broadcast the batch axes of the base; give the "
-                                     f"base the batch shape {list(self.batch_shape)}")
+            raise errors.ValueError_("TransformedDistribution: the transforms broadcast the batch axes of the base; "
+                                     f"give it the batch shape {list(self.batch_shape)}")
         x = draw((*self._sample_shape(shape), *self._added))
         for t in self._transforms:
             x = t.forward(x)

@@ -1,6 +1,7 @@
-"""Discrete Fourier transforms (Cooley, Tukey, "An Algorithm for the Machine Calculation of Complex Fourier Series", 1965).
+"""Discrete Fourier transforms (Cooley, Tukey, "An Algorithm for the Machine Calculation of Complex Fourier Series").
 
-All transforms are one operator. A Hermitian transform is a real one of conjugates: hfft(x) is the unscaled irfft(conj(x)).
+All transforms are one operator. A Hermitian transform is a real one of conjugates: hfft(x) is the unscaled
+irfft(conj(x)).
 """
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def _wide(x: Tensor) -> Tensor:
     """The tensor in a type that can be transformed: integers in the default dtype, halves in float32."""
     if x.dtype.is_complex or x.dtype in (dtypes.float32, dtypes.float64):
         return x
-    return cast(x, dtypes.float32 if x.dtype.is_floating or dtypes.default_dtype().itemsize < 4 else dtypes.default_dtype())
+    double = dtypes.default_dtype() is dtypes.float64 and not x.dtype.is_floating
+    return cast(x, dtypes.float64 if double else dtypes.float32)
 
 
 def complex_type(dtype: dtypes.DType) -> dtypes.DType:

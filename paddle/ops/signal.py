@@ -17,7 +17,8 @@ def _positive(name: str, argument: str, value: Any, most: int | None = None) -> 
     """An int of at least 1 (and at most `most`), ValueError otherwise."""
     if not hasattr(value, "__index__") or value.__index__() < 1 or most is not None and value.__index__() > most:
         limit = "" if most is None else f" and at most {most}"
-        raise errors.ValueError_(f"{name}: {argument} must be an int of at least 1{limit}, got {errors.describe(value)}")
+        raise errors.ValueError_(f"{name}: {argument} must be an int of at least 1{limit}, got "
+                                 f"{errors.describe(value)}")
     return value.__index__()
 
 
@@ -100,7 +101,7 @@ def overlap_add(x, hop_length, axis=-1):
 
 # ---- short-time Fourier transforms ----
 
-def _arguments(name: str, n_fft: Any, hop_length: Any, win_length: Any, window: Any, points: int | None = None) -> tuple:
+def _arguments(name: str, n_fft: Any, hop_length: Any, win_length: Any, window: Any, points: int | None = None):
     """n_fft, hop_length and win_length with their defaults as ints; `points` is the length of the signal."""
     n_fft = _positive(name, "n_fft", n_fft, points)
     win_length = n_fft if win_length is None else _positive(name, "win_length", win_length, n_fft)
@@ -193,7 +194,7 @@ def istft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, 
     Estimation from Modified Short-Time Fourier Transform", 1984).
 
     Args:
-        x: shape [frequencies, frames] or [batch, frequencies, frames], with the other arguments as they were for `stft`.
+        x: shape [frequencies, frames] or [batch, frequencies, frames]; the other arguments as they were for `stft`.
         length: cut the signal to this length.
         return_complex: whether the signal is complex; not with `onesided`.
 
@@ -211,8 +212,8 @@ def istft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, 
     _positive("istft", "hop_length", hop_length, win_length)
     wanted = n_fft // 2 + 1 if onesided else n_fft
     if x.shape[-2] != wanted:
-        raise errors.ValueError_(f"istft: x must have {wanted} frequencies for n_fft={n_fft} and onesided={bool(onesided)}, "
-                                 f"got {errors.describe(x)}")
+        raise errors.ValueError_(f"istft: x must have {wanted} frequencies for n_fft={n_fft}, "
+                                 f"onesided={bool(onesided)}, got {errors.describe(x)}")
     if return_complex and onesided:
         raise errors.ValueError_("istft: onesided must be False where return_complex is True")
     if _is_complex(window) and not return_complex:

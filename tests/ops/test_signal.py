@@ -3,7 +3,8 @@ import pytest
 from scipy import signal as scipy_signal
 
 import paddle
-from tests._check import check_grad, compare
+
+from _check import check_grad, compare
 
 RNG = np.random.default_rng(0)
 
@@ -45,7 +46,8 @@ def test_gradients():
 
 @pytest.mark.parametrize("options", [
     {}, {"hop_length": 3}, {"normalized": True}, {"onesided": False}, {"center": False}, {"pad_mode": "constant"},
-    {"window": True}, {"win_length": 6}, {"win_length": 5, "window": True}, {"n_fft": 5}, {"n_fft": 7, "hop_length": 3}])
+    {"window": True}, {"win_length": 6}, {"win_length": 5, "window": True}, {"n_fft": 5},
+    {"n_fft": 7, "hop_length": 3}])
 def test_stft_is_the_transform_of_windowed_frames(options):
     x = RNG.standard_normal((2, 32))
     n, win = options.get("n_fft", 8), options.get("win_length", options.get("n_fft", 8))
@@ -101,7 +103,8 @@ def test_types():
 
 
 @pytest.mark.parametrize("call", [
-    lambda x: paddle.signal.frame(x, 33, 1), lambda x: paddle.signal.frame(x, 0, 1), lambda x: paddle.signal.frame(x, 4, 0),
+    lambda x: paddle.signal.frame(x, 33, 1), lambda x: paddle.signal.frame(x, 0, 1),
+    lambda x: paddle.signal.frame(x, 4, 0),
     lambda x: paddle.signal.frame(x, 4, 1, axis=1), lambda x: paddle.signal.frame(x[0, 0], 1, 1),
     lambda x: paddle.signal.frame(x, 2.5, 1), lambda x: paddle.signal.overlap_add(x[0], 1),
     lambda x: paddle.signal.overlap_add(x, 3), lambda x: paddle.signal.overlap_add(x, 1, axis=1),
