@@ -142,10 +142,9 @@ def test_gradients_of_draws_with_rejections_are_implicit():
     compare(scale.grad, (x.numpy() - LOC) / B)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ["LogNormal", "Uniform", "Gamma", "Chi2", "Exponential", "Beta", "Geometric", "Poisson",
+                                  "Binomial"])
 def test_outside_of_the_support_nothing_is_probable_and_gradients_are_finite(name):
-    if name in ("Normal", "Laplace", "Gumbel", "Cauchy", "StudentT", "Bernoulli"):
-        pytest.skip("every number is possible")
     parameters = [paddle.to_tensor(p, stop_gradient=False) for p in ALL[name][0]]
     d = getattr(D, name)(*parameters)
     x = paddle.to_tensor(np.array([-3.0, ALL[name][2][1], -2.0]), stop_gradient=False)
