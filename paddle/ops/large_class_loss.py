@@ -5,11 +5,15 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..engine import errors
 from ..engine.op import api, op
+from ..engine.place import put
+from ..engine.tensor import Tensor, _make
 from .checks import check_ids
 from .loss import check_reduction, reduce
+from .random import randperm
 
 nn_op = functools.partial(op, method=False, export=False)
 nn_api = functools.partial(api, method=False)
@@ -135,3 +139,49 @@ def margin_cross_entropy(logits, label, margin1=1.0, margin2=0.5, margin3=0.0, s
     check_ids("margin_cross_entropy", label, shape[1], "the label", None, errors.ValueError_)
     loss, softmax = _margin_cross_entropy(logits, label, margin1, margin2, margin3, scale, reduction)
     return (loss, softmax) if return_softmax else loss
+
+
+@nn_api
+def class_center_sample(label, num_classes, num_samples, group=None):
+    """The classes that occur in a batch and as many others, drawn at random, as fill them up to `num_samples`: to
+    compute a loss on a part of very many classes (An et al., Partial FC, 2020).
+
+    Args:
+        label: class numbers, shape [N], not empty.
+        num_classes: how many classes there are.
+        num_samples: from 1 to num_classes. If more classes occur, all of them are returned.
+        group: None or False; classes split over devices are not built.
+
+    Returns:
+        (label as positions in the second result, the sampled classes: those that occur in order, then the others).
+
+    Raises:
+        ValueError: a label out of range, an empty one or one of another rank, num_samples out of range.
+        NotImplementedError: a group.
+
+    Example:
+        >>> label, classes = paddle.nn.functional.class_center_sample(paddle.to_tensor([7, 2, 7]), 9, 2)
+        >>> label.tolist(), classes.tolist()
+        ([1, 0, 1], [2, 7])
+    """
+    name = "class_center_sample"
+    if group not in (None, False):
+        if not hasattr(group, "is_member"):
+            raise errors.ValueError_(f"{name}: group must be None, False or a group of devices, got "
+                                     f"{errors.describe(group)}")
+        raise errors.NotImplemented_(f"{name}: classes split over a group of devices are not built")
+    if not isinstance(label, Tensor) or not label.dtype.is_integer:
+        raise errors.TypeError_(f"{name}: label must be a Tensor of integers, got {errors.describe(label)}")
+    if label.ndim != 1 or not label.shape[0]:
+        raise errors.ValueError_(f"{name}: label must have shape [N] and not be empty, got {list(label.shape)}")
+    if not 0 < num_samples <= num_classes:
+        raise errors.ValueError_(f"{name}: num_samples must be in [1, {num_classes}], the number of classes, got "
+                                 f"{num_samples}")
+    if isinstance(label._value, jax.core.Tracer):
+        raise errors.RuntimeError_(f"{name}: the size of the result depends on the values, so it cannot be compiled")
+    check_ids(name, label, num_classes, "the label", None, errors.ValueError_)
+    present, place = np.unique(np.asarray(label._value), return_inverse=True)
+    order = np.asarray(randperm(num_classes)._value)
+    others = order[~np.isin(order, present)][:max(num_samples - len(present), 0)]
+    sampled = np.concatenate([present, others]).astype(present.dtype)
+    return _make(put(place.reshape(-1).astype(present.dtype))), _make(put(sampled))

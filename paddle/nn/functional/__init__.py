@@ -16,5 +16,6 @@ from ...ops.expansion import pad
 from ...ops.pooling import *
 from ...ops.regression_loss import *
 from ...ops.sequence import *
+from ...ops.sequence_loss import *
 from ...ops.vision import *
 from . import flash_attention
