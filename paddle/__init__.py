@@ -3,13 +3,14 @@ from .engine import compile as _compile  # noqa: F401  (sets the compiler up bef
 from .engine import fork as _fork  # noqa: F401  (what a forked process needs)
 from .engine.autograd import grad
 from .engine.dtype import (DType as dtype, bfloat16, bool, complex64, complex128, finfo, float8_e4m3fn, float8_e5m2, float16,
-                           float32, float64, get_default_dtype, iinfo, int8, int16, int32, int64, set_default_dtype, uint8,
-                           uint16, uint32, uint64)
+                           float32, float64, get_default_dtype, iinfo, int8, int16, int32, int64, pstring, raw,
+                           set_default_dtype, uint8, uint16, uint32, uint64)
 from .engine.flags import get_flags, set_flags
 from .engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .engine.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, CustomPlace, IPUPlace, TPUPlace, XPUPlace, get_device, set_device
 from .engine.printing import set_printoptions
-from .engine.random import get_rng_state, seed, set_rng_state
+from .engine.random import Generator, get_rng_state, seed, set_rng_state
+from .engine.random import get_rng_state as get_cuda_rng_state, set_rng_state as set_cuda_rng_state
 from .engine.tensor import Parameter, Size, Tensor
 from .framework.io import load, save
 from .framework.mode import disable_static, enable_static, in_dynamic_mode
@@ -42,6 +43,8 @@ from .ops.window_functions import *
 from . import (amp, autograd, device, distributed, distribution, fft, fluid, incubate, io, linalg, metric, nn, optimizer,
                regularizer, signal, static, utils, version, vision)
 from . import compat, cuda, functional, geometric, hub, random, sparse, special, sysconfig, tensor
+from .amp import (autocast, get_autocast_cpu_dtype, get_autocast_dtype, get_autocast_gpu_dtype,
+                  is_autocast_enabled)
 from .compat.nn.functional import softmax
 from .compat.proxy import (disable_torch_proxy as disable_compat, enable_torch_proxy as enable_compat,
                            use_torch_proxy_guard as use_compat_guard)

@@ -26,7 +26,8 @@ class _Proxy(ModuleType):
             for source in self._sources:
                 if hasattr(source, name):
                     value = getattr(source, name)
-                    return importlib.import_module(f"{self.__name__}.{name}") if isinstance(value, ModuleType) else value
+                    package = isinstance(value, ModuleType) and not callable(value)  # paddle.tensor is both
+                    return importlib.import_module(f"{self.__name__}.{name}") if package else value
         raise AttributeError(f"paddle has no counterpart of {self.__name__}.{name}")
 
 

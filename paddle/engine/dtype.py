@@ -31,6 +31,14 @@ class DType:
         return f"paddle.{self.name}"
 
     @property
+    def value(self) -> int:
+        """The official number of the type."""
+        return _NUMBERS[self.name]
+
+    def __int__(self) -> int:
+        return _NUMBERS[self.name]
+
+    @property
     def is_floating(self) -> builtins.bool:
         return self.kind == "f"
 
@@ -76,6 +84,17 @@ complex128 = DType("complex128", np.complex128, "c")
 
 ALL = (bool, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64,
        float8_e4m3fn, float8_e5m2, complex64, complex128)
+
+# Official types without elements that a tensor could have here: any operation on them is an error.
+pstring = DType("pstring", np.object_, "O")
+raw = DType("raw", np.object_, "O")
+
+_NUMBERS = {"raw": 0, "bool": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "uint32": 6, "int32": 7, "uint64": 8,
+            "int64": 9, "float32": 10, "float64": 11, "complex64": 12, "complex128": 13, "pstring": 14, "float16": 15,
+            "bfloat16": 16, "float8_e4m3fn": 17, "float8_e5m2": 18}
+for _each in (*ALL, pstring):
+    setattr(DType, _each.name.upper(), _each)
+DType.UNDEFINED = DType.ALL_DTYPE = raw  # type: ignore[attr-defined]
 
 _by_name: dict[str, DType] = {d.name: d for d in ALL}
 _by_name.update(float=float32, double=float64, half=float16, int=int32, long=int64, bfloat=bfloat16)

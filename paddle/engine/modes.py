@@ -76,7 +76,15 @@ class _Decorator:
     def _fresh(self) -> "_Decorator":
         return object.__new__(type(self))
 
-    def __call__(self, function: Any) -> Any:
+    clone = _fresh
+    DECORATED_BY_MARKER_ATTR = "__decorated_by_mode__"  # tells that a function was decorated
+
+    def __call__(self, func: Any) -> Any:
+        wrapped = self._wrapped(func)
+        setattr(wrapped, self.DECORATED_BY_MARKER_ATTR, True)
+        return wrapped
+
+    def _wrapped(self, function: Any) -> Any:
         if inspect.isgeneratorfunction(function):
             @functools.wraps(function)
             def generator(*args, **kwargs):
@@ -152,9 +160,11 @@ class set_grad_enabled(_Decorator):
     def _fresh(self) -> "set_grad_enabled":
         return set_grad_enabled(self._value)
 
-    def __call__(self, function: Any) -> Any:
+    clone = _fresh
+
+    def __call__(self, func: Any) -> Any:
         modes.grad = self._before  # as a decorator only the function is affected
-        return super().__call__(function)
+        return super().__call__(func)
 
     def __enter__(self) -> None:
         modes.grad = self._value

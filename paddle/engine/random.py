@@ -44,8 +44,8 @@ class Generator:
         7
     """
 
-    def __init__(self, device: str = "cpu"):
-        self._device = device
+    def __init__(self, device: Any = None):
+        self._device = "cpu" if device is None else place.parse_place(device).name
         self._lock = threading.Lock()
         self._counter = 0
         self._seed = int.from_bytes(os.urandom(6), "little")

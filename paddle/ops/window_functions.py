@@ -48,7 +48,7 @@ def hann_window(window_length, periodic=True, *, dtype="float32", layout=None, d
         TypeError: no floating type.
 
     Example:
-        >>> paddle.hann_window(4).numpy().round(2).tolist()
+        >>> paddle.hann_window(4, dtype="float64").numpy().round(2).tolist()
         [0.0, 0.5, 1.0, 0.5]
     """
     return _window("hann_window", window_length, periodic, _cosines(0.5, 0.5), dtype, device, requires_grad)
@@ -60,7 +60,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     """The Hamming window alpha - beta cos(2 pi t); other arguments as in `hann_window`.
 
     Example:
-        >>> paddle.hamming_window(4).numpy().round(2).tolist()
+        >>> paddle.hamming_window(4, dtype="float64").numpy().round(2).tolist()
         [0.08, 0.54, 1.0, 0.54]
     """
     return _window("hamming_window", window_length, periodic, _cosines(alpha, beta), dtype, device, requires_grad)
@@ -72,7 +72,7 @@ def blackman_window(window_length, periodic=True, *, dtype="float32", layout=Non
     """The Blackman window 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t); arguments as in `hann_window`.
 
     Example:
-        >>> paddle.blackman_window(5, False).numpy().round(2).tolist()
+        >>> paddle.blackman_window(5, False, dtype="float64").numpy().round(2).tolist()
         [-0.0, 0.34, 1.0, 0.34, -0.0]
     """
     return _window("blackman_window", window_length, periodic, _cosines(0.42, 0.5, 0.08), dtype, device, requires_grad)
@@ -96,7 +96,7 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype="float32", l
     """The Kaiser window I0(beta sqrt(1 - (2t - 1)^2)) / I0(beta); other arguments as in `hann_window`.
 
     Example:
-        >>> paddle.kaiser_window(4, beta=5.0).numpy().round(2).tolist()
+        >>> paddle.kaiser_window(4, beta=5.0, dtype="float64").numpy().round(2).tolist()
         [0.04, 0.55, 1.0, 0.55]
     """
     def kaiser(t):
