@@ -1,0 +1,2 @@
+"""paddle.incubate.nn: layers on operators that officially are one kernel."""
+from . import functional
