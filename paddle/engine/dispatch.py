@@ -196,6 +196,9 @@ def _array_key(arg: Any, role: str, inputs: list) -> Any:
 
 def _dispatch_specially(op: Kernel, args: tuple) -> Any:
     """The long way: mixed precision, program building, watchers, NaN checks, debug printing."""
+    if Watch.forked:
+        raise errors.RuntimeError_(f"{op.name}: this process was forked from one that already computed, and the compiler's "
+                                   "threads did not come along; start it with multiprocessing's 'spawn' or 'forkserver'")
     if modes.program is not None:
         return modes.program.record(op, args)
     amp = modes.amp

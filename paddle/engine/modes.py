@@ -29,13 +29,14 @@ modes = Modes()
 
 
 class Watch:
-    """Process-wide reasons for the long way: NaN checks and debug printing."""
+    """Process-wide reasons for the long way: NaN checks, debug printing, a process that cannot compute (see `fork`)."""
 
     on = False
+    forked = False
 
     @classmethod
     def refresh(cls) -> None:
-        cls.on = bool(flags.flag("FLAGS_check_nan_inf")) or flags.debug_level() >= 2
+        cls.on = cls.forked or bool(flags.flag("FLAGS_check_nan_inf")) or flags.debug_level() >= 2
 
 
 flags.on_change(Watch.refresh)

@@ -459,8 +459,8 @@ def _low_rank(name, x, q, niter, M):
     if not isinstance(q, int) or not 0 <= q <= min(m, n):
         raise errors.ValueError_(f"{name}: q must lie between 0 and {min(m, n)}, the lesser length of the matrices, "
                                  f"got {q!r}")
-    if not isinstance(niter, int) or niter < 0:
-        raise errors.ValueError_(f"{name}: niter must be an int of at least 0, got {niter!r}")
+    if not isinstance(niter, int) or not 0 <= niter <= 1000:
+        raise errors.ValueError_(f"{name}: niter must be an int from 0 to 1000, got {niter!r}")
     if M is not None:
         x = x - M
     back = _adjoint(x)

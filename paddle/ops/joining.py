@@ -155,8 +155,8 @@ def _cut_at(name: str, x: Tensor, num_or_indices: Any, axis: Any) -> list[Tensor
         from .parts import slice as part
         return [part(x, [axis], [a], [max(a, b)]) for a, b in zip(bounds, bounds[1:])]
     number, = given
-    if number <= 0:
-        raise errors.ValueError_(f"{name}: num_or_indices must be positive, got {number}")
+    if not 0 < number <= max(n, 65536):
+        raise errors.ValueError_(f"{name}: num_or_indices must be positive and (beyond the length) at most 65536, got {number}")
     short, longer = divmod(n, number)
     return _cut(x, [short + (i < longer) for i in range(number)], axis)
 

@@ -31,7 +31,8 @@ class _Axis:
     def __init__(self, axis: int, length: int, size: int, stride: int, before: int, count: int):
         self.axis, self.length, self.size = axis, length, size
         self.stride, self.before, self.count = stride, before, count
-        self.after = max((count - 1) * stride + size - length - before, 0)
+        self.reach = min(size, length + before)  # what lies beyond in a window is padding in all of them
+        self.after = max((count - 1) * stride + self.reach - length - before, 0)
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +48,7 @@ class _Axis:
 
     def slices(self, x: Any):
         """The first elements of all windows, their second ones, ... (x is padded)."""
-        for i in range(self.size):
+        for i in range(self.reach):
             yield jax.lax.slice_in_dim(x, i, i + (self.count - 1) * self.stride + 1, self.stride, self.axis)
 
     def combine(self, x: Any, function: Any, value: Any) -> Any:
@@ -187,7 +188,7 @@ def _max_pool_with_index(x, name, n, kernel_size, stride, padding, ceil_mode):
         return jnp.zeros(_shape(x, windows), x.dtype), jnp.zeros(_shape(x, windows), np.int32)
     bounds = [w.bounds for w in windows]
     return _max_with_index(x, [w.axis for w in windows], [b[0] for b in bounds], [b[1] for b in bounds],
-                           [w.size for w in windows])
+                           [w.reach for w in windows])
 
 
 def _max(name, n, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format):

@@ -136,10 +136,11 @@ def multigammaln(x, p):
         >>> round(float(paddle.multigammaln(paddle.to_tensor(4.0), 1)), 4)
         1.7918
     """
-    if not isinstance(p, int) or p < 1:
-        raise errors.ValueError_(f"multigammaln: p must be an int of at least 1, got {p}")
+    if not isinstance(p, int) or not 1 <= p <= 65536:
+        raise errors.ValueError_(f"multigammaln: p must be an int from 1 to 65536, got {p}")
     x = as_float(x)
-    return p * (p - 1) / 4 * math.log(math.pi) + sum(jax.lax.lgamma(x - 0.5 * i) for i in range(p))
+    terms = jax.lax.lgamma(x[..., None] - 0.5 * jnp.arange(p, dtype=x.dtype))
+    return p * (p - 1) / 4 * math.log(math.pi) + terms.sum(-1)
 
 
 @op(export=False, method=False, name="gammainc")
