@@ -4,7 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from .device import cuda as _cuda
-from .device.cuda import (device_count, empty_cache, get_device_capability, get_device_name, get_device_properties, is_available,
+from .device.cuda import (device_count, empty_cache, get_device_capability, get_device_name, get_device_properties,
+                          is_available,
                           max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved, memory_summary,
                           reset_max_memory_allocated, reset_max_memory_reserved, synchronize)
 from .device.memory import _stats, reset_peak_memory_stats

@@ -19,7 +19,8 @@ def _description(name: str, repo_dir: str, source: str) -> ModuleType:
     if source not in ("github", "gitee", "local"):
         raise errors.ValueError_(f"{name}: source must be 'github', 'gitee' or 'local', got {source!r}")
     if source != "local":
-        raise errors.NotImplemented_(f"{name}: source={source!r} (downloading a repository); download it yourself and use "
+        raise errors.NotImplemented_(f"{name}: source={source!r} (downloading a repository); download it yourself and "
+                                     f"use "
                                      "source='local'")
     path = os.path.join(repo_dir, FILE)
     if not os.path.isfile(path):
@@ -33,7 +34,8 @@ def _description(name: str, repo_dir: str, source: str) -> ModuleType:
         sys.path.remove(repo_dir)
     missing = [d for d in getattr(module, "dependencies", []) if importlib.util.find_spec(d) is None]
     if missing:
-        raise errors.RuntimeError_(f"{name}: the models in {repo_dir} need packages that are not installed: {', '.join(missing)}")
+        raise errors.RuntimeError_(f"{name}: the models in {repo_dir} need packages that are not installed: "
+                                   f"{', '.join(missing)}")
     return module
 
 
@@ -77,7 +79,8 @@ def load(repo_dir: str, model: str, source: str = "github", force_reload: bool =
     return _entry("load", _description("load", repo_dir, source), model)(**kwargs)
 
 
-def load_state_dict_from_url(url: str, model_dir: str | None = None, check_hash: bool = False, file_name: str | None = None,
+def load_state_dict_from_url(url: str, model_dir: str | None = None, check_hash: bool = False,
+                             file_name: str | None = None,
                              map_location: Any = None) -> Any:
     """The parameters in a file that is downloaded once and kept.
 

@@ -48,7 +48,8 @@ def _extremum(name: str, input: Any, args: tuple, kwargs: dict, out: Any) -> Any
     input = tensor_of(name, input, "input")
     names = ["other"] if "other" in kwargs or args and isinstance(args[0], Tensor) else ["dim", "keepdim"]
     if len(args) > len(names):
-        raise errors.TypeError_(f"{name}: takes (input), (input, dim, keepdim=False) or (input, other), got {len(args) + 1} "
+        raise errors.TypeError_(f"{name}: takes (input), (input, dim, keepdim=False) or (input, other), got "
+                                f"{len(args) + 1} "
                                 "arguments")
     for key, value in zip(names, args):
         if key in kwargs:
@@ -80,7 +81,8 @@ def _along(x: Tensor, index: Tensor, dim: int) -> Tensor:
 
 @api(method=False)
 def max(input, *args, out=None, **kwargs):
-    """The largest element, (the largest elements along an axis, their places), or the larger of two tensors: `max(input)`,
+    """The largest element, (the largest elements along an axis, their places), or the larger of two tensors:
+    `max(input)`,
     `max(input, dim, keepdim=False)`, `max(input, other)`.
 
     Raises:
@@ -96,7 +98,8 @@ def max(input, *args, out=None, **kwargs):
 
 @api(method=False)
 def min(input, *args, out=None, **kwargs):
-    """The smallest element, (the smallest elements along an axis, their places), or the smaller of two tensors; see `max`.
+    """The smallest element, (the smallest elements along an axis, their places), or the smaller of two tensors; see
+    `max`.
 
     Example:
         >>> paddle.compat.min(paddle.to_tensor([[1.0, 3.0], [4.0, 2.0]]), dim=0).values.tolist()
@@ -220,7 +223,8 @@ def split(tensor, split_size_or_sections, dim=0):
 
 @api(method=False)
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The distinct elements (or slices along an axis) in ascending order[, where each element is among them][, how often
+    """The distinct elements (or slices along an axis) in ascending order[, where each element is among them][, how
+    often
     each occurs].
 
     Example:

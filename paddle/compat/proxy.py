@@ -48,9 +48,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         importer = self._importer()
         inside = [importer[:i] for i, c in enumerate(importer + ".") if c == "."]
-        if any(m in self.blocked for m in inside) or self.scope is not None and not any(m in self.scope for m in inside):
+        if any(m in self.blocked for m in inside) or not _sources(name):
             return None
-        if not _sources(name):
+        if self.scope is not None and not any(m in self.scope for m in inside):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 

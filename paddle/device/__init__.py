@@ -14,7 +14,8 @@ from .properties import (current_device, get_default_device, get_device, get_dev
                          get_device_name, get_device_properties, ipc_collect, is_available, is_bf16_supported,
                          set_default_device)
 from .random import get_rng_state, manual_seed, manual_seed_all, set_rng_state
-from .streams import (Event, Stream, StreamContext, current_stream, get_stream_from_external, is_current_stream_capturing,
+from .streams import (Event, Stream, StreamContext, current_stream, get_stream_from_external,
+                      is_current_stream_capturing,
                       set_stream, stream, stream_guard)
 
 __all__ = ["get_all_custom_device_type", "get_all_device_type", "get_available_custom_device", "get_available_device",
@@ -23,7 +24,8 @@ __all__ = ["get_all_custom_device_type", "get_all_device_type", "get_available_c
            "is_compiled_with_ipu", "is_compiled_with_rocm", "is_compiled_with_xpu", "set_device", "synchronize",
            "device_count", "empty_cache", "max_memory_allocated", "max_memory_reserved", "memory_allocated",
            "memory_reserved", "reset_max_memory_allocated", "reset_max_memory_reserved", "device_guard", "device",
-           "reset_peak_memory_stats", "manual_seed", "get_device_capability", "get_device_name", "get_device_properties",
+           "reset_peak_memory_stats", "manual_seed", "get_device_capability", "get_device_name",
+           "get_device_properties",
            "ipc_collect", "is_available", "is_bf16_supported", "Event", "Stream", "StreamContext", "current_stream",
            "get_stream_from_external", "is_current_stream_capturing", "set_stream", "stream_guard"]
 

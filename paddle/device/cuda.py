@@ -27,7 +27,8 @@ def is_available() -> bool:
 
 def get_device_name(device: Any = None) -> str:
     """The name of a GPU. RuntimeError where there is none."""
-    return _place.parse_place(f"gpu:{device or 0}" if not isinstance(device, (str, _place.Place)) else device).device().device_kind
+    named = isinstance(device, (str, _place.Place))
+    return _place.parse_place(device if named else f"gpu:{device or 0}").device().device_kind
 
 
 def vmm_compact(device: Any = None) -> int:

@@ -11,7 +11,8 @@ from ..engine import errors, place as _place
 from ..engine.tensor import Tensor
 
 __all__ = ["get_device_properties", "get_device_name", "get_device_capability", "is_available", "is_bf16_supported",
-           "ipc_collect", "get_device", "get_default_device", "set_default_device", "get_device_module", "current_device"]
+           "ipc_collect", "get_device", "get_default_device", "set_default_device", "get_device_module",
+           "current_device"]
 
 
 class DeviceProperties(NamedTuple):
@@ -104,7 +105,8 @@ def ipc_collect() -> None:
 
 
 def get_device(input: Any = None) -> Any:
-    """The name of the current device ("cpu", "gpu:0", "tpu:0"); for a Tensor the number of its accelerator, -1 for the CPU.
+    """The name of the current device ("cpu", "gpu:0", "tpu:0"); for a Tensor the number of its accelerator, -1 for the
+    CPU.
 
     Example:
         >>> paddle.get_device() in ("cpu", "gpu:0", "tpu:0")
@@ -147,5 +149,6 @@ def get_device_module(device: Any = None) -> ModuleType:
     place = _place.current_place() if device is None else _place.parse_place(device)
     names = {"cpu": "paddle.device.cpu", "gpu": "paddle.cuda"}
     if place.kind not in names:
-        raise errors.NotImplemented_(f"get_device_module: there is no module for {place.kind}; paddle.device has its functions")
+        raise errors.NotImplemented_(f"get_device_module: there is no module for {place.kind}; paddle.device has its "
+                                     f"functions")
     return importlib.import_module(names[place.kind])

@@ -1,4 +1,5 @@
-"""Streams and events. XLA orders its work by the data that it reads and writes, so a stream is a name here, and an event
+"""Streams and events. XLA orders its work by the data that it reads and writes, so a stream is a name here, and an
+event
 stands for the arrays that were being computed when it was recorded."""
 from __future__ import annotations
 

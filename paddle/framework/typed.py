@@ -18,13 +18,15 @@ def _constructor(name: str, dtype: str) -> type:
         data = kwargs.pop("data", None)
         device = kwargs.pop("device", None)
         if kwargs:
-            raise errors.TypeError_(f"{name}: there is no argument {next(iter(kwargs))!r}; it takes data or lengths, and device")
+            raise errors.TypeError_(f"{name}: there is no argument {next(iter(kwargs))!r}; it takes data or lengths, "
+                                    f"and device")
         if data is not None:
             args = (data, *args)
         if args and all(isinstance(a, int) and not isinstance(a, bool) for a in args):
             out = zeros(list(args), dtype)
         elif len(args) > 1:
-            raise errors.TypeError_(f"{name}: takes one list, array or Tensor, or the lengths of a shape; got {len(args)} "
+            raise errors.TypeError_(f"{name}: takes one list, array or Tensor, or the lengths of a shape; got "
+                                    f"{len(args)} "
                                     "arguments")
         else:
             out = to_tensor(args[0] if args else [], dtype)

@@ -106,7 +106,8 @@ def send_ue_recv(x, y, src_index, dst_index, message_op="add", reduce_op="sum", 
     destination = check_index(name, dst_index, "dst_index")
     _edges(name, source, destination)
     if y.ndim == 0 or y.shape[0] != source.shape[0]:
-        raise errors.ValueError_(f"{name}: y of shape {list(y.shape)} must have one row for each of {source.shape[0]} edges")
+        raise errors.ValueError_(f"{name}: y of shape {list(y.shape)} must have one row for each of {source.shape[0]} "
+                                 f"edges")
     sent = message(gather(x, source), _edge_features(y, x))
     return _receive(name, sent, destination, reduce_op, out_size, x.shape[0])
 

@@ -28,7 +28,8 @@ def _reindex(name: str, x: Any, neighbors: list, count: list) -> tuple[Tensor, T
             raise errors.ValueError_(f"{name}: x is {nodes.dtype}, neighbors {found.dtype}; they must have one type")
         if len(each) != len(nodes) or (each < 0).any() or each.sum() != len(found):
             raise errors.ValueError_(f"{name}: count must hold one number for each of {len(nodes)} nodes with the sum "
-                                     f"{len(found)}, the number of neighbors; got {len(each)} with the sum {each.sum()}")
+                                     f"{len(found)}, the number of neighbors; got {len(each)} with the sum "
+                                     f"{each.sum()}")
     numbers = {node: i for i, node in enumerate(nodes.tolist())}
     out_nodes = nodes.tolist()
     sources = []
@@ -62,9 +63,9 @@ def reindex_graph(x, neighbors, count, value_buffer=None, index_buffer=None):
 
     Example:
         >>> t = paddle.to_tensor
-        >>> source, destination, nodes = paddle.geometric.reindex_graph(t([5, 7]), t([7, 9, 5]), t([2, 1], dtype="int32"))
-        >>> source.tolist(), destination.tolist(), nodes.tolist()
-        ([1, 2, 0], [0, 0, 1], [5, 7, 9])
+        >>> parts = paddle.geometric.reindex_graph(t([5, 7]), t([7, 9, 5]), t([2, 1], dtype="int32"))
+        >>> [p.tolist() for p in parts]
+        [[1, 2, 0], [0, 0, 1], [5, 7, 9]]
     """
     return _reindex("reindex_graph", x, [neighbors], [count])
 

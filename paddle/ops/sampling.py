@@ -32,7 +32,8 @@ def _top_p(key, x, ps, threshold, seeds, truncate):
 
 @api(export=False)
 def top_p_sampling(x, ps, threshold=None, topp_seed=None, seed=-1, k=0, mode="truncated", return_top=False):
-    """One token of each row of probabilities, drawn from the likeliest that together have the mass `ps` (nucleus sampling;
+    """One token of each row of probabilities, drawn from the likeliest that together have the mass `ps` (nucleus
+    sampling;
     Holtzman et al., "The Curious Case of Neural Text Degeneration", ICLR 2020).
 
     Args:
@@ -64,7 +65,8 @@ def top_p_sampling(x, ps, threshold=None, topp_seed=None, seed=-1, k=0, mode="tr
         raise errors.ValueError_(f"{name}: mode must be 'truncated' or 'non-truncated', got {mode!r}")
     for argument, value in (("ps", ps), ("threshold", threshold), ("topp_seed", topp_seed)):
         if value is not None and int(tensor_of(name, value, argument).size) != x.shape[0]:
-            raise errors.ValueError_(f"{name}: {argument} must have one number for each of {x.shape[0]} rows, got shape "
+            raise errors.ValueError_(f"{name}: {argument} must have one number for each of {x.shape[0]} rows, got "
+                                     f"shape "
                                      f"{list(value.shape)}")
     if topp_seed is None and seed != -1:
         from .creation import arange

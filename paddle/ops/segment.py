@@ -46,7 +46,8 @@ def _reduce_grad(inputs, outputs, cotangents, n, kind):
 
 @op(method=False, export=False, name="segment_reduce", static="n kind", gradient=_reduce_grad)
 def segment_reduce(x, index, n, kind):
-    """Row i of the result reduces the rows of x whose index is i, 0 where there are none; shape [n, ...]. As officially,
+    """Row i of the result reduces the rows of x whose index is i, 0 where there are none; shape [n, ...]. As
+    officially,
     every row that equals the maximum or minimum gets the whole gradient."""
     return _reduce(x, index, n, kind)
 

@@ -12,8 +12,10 @@ from ..engine.place import parse_place, put
 from ..engine.tensor import Tensor, _make
 
 
-def _window(name: str, length: int, periodic: bool, function: Callable, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    """`function` of positions from 0 to 1; a periodic window is a symmetric one of one element more, without its last."""
+def _window(name: str, length: int, periodic: bool, function: Callable, dtype: Any, device: Any,
+            requires_grad: bool) -> Tensor:
+    """`function` of positions from 0 to 1; a periodic window is a symmetric one of one element more, without its
+    last."""
     if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
         raise errors.ValueError_(f"{name}: window_length must be an int of at least 0, got {length!r}")
     kind = to_dtype("float32" if dtype is None else dtype)
@@ -32,7 +34,8 @@ def _cosines(*factors: float) -> Callable:
 
 
 @api(method=False)
-def hann_window(window_length, periodic=True, *, dtype="float32", layout=None, device=None, pin_memory=False, requires_grad=False):
+def hann_window(window_length, periodic=True, *, dtype="float32", layout=None, device=None, pin_memory=False,
+                requires_grad=False):
     """The Hann window 0.5 - 0.5 cos(2 pi t).
 
     Args:
@@ -87,11 +90,13 @@ def bartlett_window(window_length, periodic=True, *, dtype="float32", layout=Non
         >>> paddle.bartlett_window(4).tolist()
         [0.0, 0.5, 1.0, 0.5]
     """
-    return _window("bartlett_window", window_length, periodic, lambda t: 1 - np.abs(2 * t - 1), dtype, device, requires_grad)
+    return _window("bartlett_window", window_length, periodic, lambda t: 1 - np.abs(2 * t - 1), dtype, device,
+                   requires_grad)
 
 
 @api(method=False)
-def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype="float32", layout=None, device=None, pin_memory=False,
+def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype="float32", layout=None, device=None,
+                  pin_memory=False,
                   requires_grad=False):
     """The Kaiser window I0(beta sqrt(1 - (2t - 1)^2)) / I0(beta); other arguments as in `hann_window`.
 

@@ -30,7 +30,8 @@ def _combine(name: str, function: Callable, x: Any, y: Any, everywhere: bool = F
     y = sparse_of(name, y, "y", x._pattern.layout)
     a, b = x._pattern, y._pattern
     if a.shape != b.shape or a.sparse_dim != b.sparse_dim:
-        raise errors.ValueError_(f"{name}: x of shape {list(a.shape)} and y of shape {list(b.shape)} must have one shape "
+        raise errors.ValueError_(f"{name}: x of shape {list(a.shape)} and y of shape {list(b.shape)} must have one "
+                                 f"shape "
                                  "and as many sparse dimensions")
     size = _math.prod(a.shape[:a.sparse_dim])
     if a.same_places(b) and a.distinct and (not everywhere or a.nnz == size):

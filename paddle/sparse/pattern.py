@@ -42,7 +42,7 @@ class Pattern:
         self._coords: np.ndarray | None = None
         self._where: Tensor | None = None
         self._distinct: bool | None = None
-        self.cache: dict[Any, Any] = {}  # what costs time to derive from the pattern, such as the neighbours of a kernel
+        self.cache: dict[Any, Any] = {}  # what costs time to derive, such as the neighbours of a kernel
 
     @property
     def coords(self) -> np.ndarray:

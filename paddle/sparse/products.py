@@ -1,4 +1,5 @@
-"""Products with sparse matrices. Official support: sparse @ dense, sparse @ sparse, and dense @ dense at chosen places."""
+"""Products with sparse matrices. Official support: sparse @ dense, sparse @ sparse, and dense @ dense at chosen
+places."""
 from __future__ import annotations
 
 import math as _math
@@ -55,7 +56,8 @@ def _flat_index(pattern: Pattern) -> tuple[Tensor, Tensor]:
 
 def _check_product(name: str, a: Any, b: Any) -> None:
     if len(a) < 2 or len(b) != len(a) or list(a[:-2]) != list(b[:-2]) or a[-1] != b[-2]:
-        raise errors.ValueError_(f"{name}: shapes {list(a)} and {list(b)} do not fit a matrix product (batch dimensions "
+        raise errors.ValueError_(f"{name}: shapes {list(a)} and {list(b)} do not fit a matrix product (batch "
+                                 f"dimensions "
                                  "must be equal)")
 
 
@@ -148,7 +150,8 @@ def mv(x, vec):
     """
     x, vec = sparse_of("mv", x), tensor_of("mv", vec, "vec")
     if x.ndim != 2 or vec.ndim != 1 or x.shape[1] != vec.shape[0]:
-        raise errors.ValueError_(f"mv: a matrix of shape {list(x.shape)} does not fit a vector of shape {list(vec.shape)}")
+        raise errors.ValueError_(f"mv: a matrix of shape {list(x.shape)} does not fit a vector of shape "
+                                 f"{list(vec.shape)}")
     return _sparse_dense(x, vec.unsqueeze(-1)).squeeze(-1)
 
 
@@ -167,7 +170,8 @@ def addmm(input, x, y, beta=1.0, alpha=1.0):
     product = matmul(sparse_of("addmm", x), y)
     input = tensor_of("addmm", input, "input")
     if list(input.shape) != list(product.shape):
-        raise errors.ValueError_(f"addmm: input of shape {list(input.shape)} must have the shape of x @ y, {list(product.shape)}")
+        raise errors.ValueError_(f"addmm: input of shape {list(input.shape)} must have the shape of x @ y, "
+                                 f"{list(product.shape)}")
     if isinstance(product, SparseTensor):
         input = sparse_of("addmm", input, "input", product._pattern.layout)
         return binary.add(binary.multiply(input, beta), binary.multiply(product, alpha))
@@ -237,7 +241,8 @@ def pca_lowrank(x, q=None, center=True, niter=2):
     m, n = x.shape
     q = min(6, m, n) if q is None else q
     if not 0 < q <= min(m, n) or niter < 0:
-        raise errors.ValueError_(f"{name}: q must lie between 1 and {min(m, n)} and niter not be negative, got {q} and {niter}")
+        raise errors.ValueError_(f"{name}: q must lie between 1 and {min(m, n)} and niter not be negative, got {q} and "
+                                 f"{niter}")
     turned = transpose(x, [1, 0])
     if not center:
         def apply(b):

@@ -92,7 +92,8 @@ def transpose(x, perm):
     given = ints_of("transpose", perm, "perm")
     perm = [_axis("transpose", p, x.ndim) for p in given]
     if sorted(perm) != list(range(x.ndim)) or sorted(perm[:k]) != list(range(k)):
-        raise errors.ValueError_(f"transpose: perm must name each of {x.ndim} dimensions once, the first {k} sparse ones "
+        raise errors.ValueError_(f"transpose: perm must name each of {x.ndim} dimensions once, the first {k} sparse "
+                                 f"ones "
                                  f"first, got {list(given)}")
     values = x._values
     if perm[k:] != list(range(k, x.ndim)):
@@ -121,7 +122,8 @@ def slice(x, axes, starts, ends):
     if not len(axes) == len(starts) == len(ends):
         raise errors.ValueError_(f"slice: {len(axes)} axes, {len(starts)} starts and {len(ends)} ends")
     shape, k, coords, values = list(x.shape), x._pattern.sparse_dim, x._pattern.coords, x._values
-    inside, shift, cut = np.ones(coords.shape[1], bool), np.zeros((k, 1), np.int64), [builtins.slice(None)] * (x.ndim - k)
+    inside, shift, cut = np.ones(coords.shape[1], bool), np.zeros((k, 1),
+                                                                  np.int64), [builtins.slice(None)] * (x.ndim - k)
     for axis, start, end in zip(axes, starts, ends):
         axis = _axis("slice", axis, x.ndim)
         n = x.shape[axis]

@@ -22,15 +22,18 @@ class _NoArray(Storage):
     __slots__ = ()
 
     def read(self, owner: Any) -> Any:
-        raise errors.TypeError_(f"a sparse tensor ({owner._pattern.layout}, shape {list(owner.shape)}) is given where a "
+        raise errors.TypeError_(f"a sparse tensor ({owner._pattern.layout}, shape {list(owner.shape)}) is given where "
+                                f"a "
                                 "dense one is needed; use the functions of paddle.sparse, or to_dense()")
 
 
 class SparseTensor(Tensor):
-    """A tensor that stores only some of its elements, in the layout COO or CSR. Made by `paddle.sparse.sparse_coo_tensor`,
+    """A tensor that stores only some of its elements, in the layout COO or CSR. Made by
+    `paddle.sparse.sparse_coo_tensor`,
     `sparse_csr_tensor` and `Tensor.to_sparse_coo`, not by this class.
 
-    Its values are a dense tensor, and its place on the tape is theirs: gradients are sparse tensors of the same pattern.
+    Its values are a dense tensor, and its place on the tape is theirs: gradients are sparse tensors of the same
+        pattern.
     """
 
     def __init__(self, pattern: Pattern, values: Tensor):
@@ -151,8 +154,8 @@ class SparseTensor(Tensor):
 
     def __repr__(self) -> str:
         pattern = self._pattern
-        parts = {"indices": pattern.indices} if isinstance(pattern, Coo) else {"crows": pattern.crows, "cols": pattern.cols}  # type: ignore[attr-defined]
-        parts["values"] = self._values
+        names = ("indices",) if isinstance(pattern, Coo) else ("crows", "cols")
+        parts = {**{name: getattr(pattern, name) for name in names}, "values": self._values}
         head = (f"Tensor(shape={list(self.shape)}, dtype=paddle.{self.dtype.name}, place={self.place!r}, "
                 f"stop_gradient={self.stop_gradient}")
         for key, tensor in parts.items():
@@ -176,7 +179,8 @@ class SparseTensor(Tensor):
 
     def __reduce__(self):
         pattern, values = self._pattern, self._values._concrete("pickle")
-        index = (pattern.indices,) if isinstance(pattern, Coo) else (pattern.crows, pattern.cols)  # type: ignore[attr-defined]
+        index = (pattern.indices,) if isinstance(pattern, Coo) else (pattern.crows,
+                                                                     pattern.cols)  # type: ignore[attr-defined]
         return _unpickle, (pattern.shape, [np.asarray(i._value) for i in index], values, self.stop_gradient)
 
 

@@ -1,6 +1,7 @@
 """The functions of tensors under the official package path; each is the one of `paddle`, `paddle.linalg` or Tensor.
 
-As officially, the package can also be called: `paddle.tensor([1, 2])` makes a tensor (see `paddle.ops.creation.tensor`).
+As officially, the package can also be called: `paddle.tensor([1, 2])` makes a tensor (see
+`paddle.ops.creation.tensor`).
 """
 import sys
 from types import ModuleType

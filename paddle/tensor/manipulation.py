@@ -23,6 +23,13 @@ from ..ops.search import unique, unique_consecutive
 from ..ops.selection import (
     masked_fill, masked_fill_, masked_scatter, masked_scatter_, select_scatter, shard_index, slice_scatter,
 )
-from ..engine.tensor import Tensor as _Tensor
 
-repeat = _Tensor.repeat  # type: ignore[attr-defined]
+
+def repeat(input, repeats):
+    """A tensor repeated along its axes, see `paddle.tile`.
+
+    Example:
+        >>> paddle.tensor.repeat(paddle.ones([1, 2]), [2, 1]).shape
+        [2, 2]
+    """
+    return input.repeat(repeats)

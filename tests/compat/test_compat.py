@@ -16,14 +16,17 @@ def test_the_three_forms_of_max_and_min():
     values, indices = C.max(Y, 1)
     assert values.tolist() == [3, 5] and indices.tolist() == [0, 1] and indices.dtype is paddle.int64
     assert C.max(Y, dim=1, keepdim=True).values.shape == [2, 1] and C.min(Y, -1).indices.tolist() == [1, 0]
-    assert C.max(Y, t([2.0, 2.0, 2.0])).tolist() == C.max(Y, other=t([2.0, 2.0, 2.0])).tolist() == [[3, 2, 2], [2, 5, 5]]
+    assert C.max(Y, t([2.0, 2.0, 2.0])).tolist() == [[3, 2, 2], [2, 5, 5]]
+    assert C.max(Y, other=t([2.0, 2.0, 2.0])).tolist() == [[3, 2, 2], [2, 5, 5]]
     assert [float(v) for v in C.max(t(3.0), 0)] == [3, 0]
     out = paddle.empty([2]), paddle.empty([2], "int64")
     C.max(Y, 1, out=out)
     assert out[0].tolist() == [3, 5] and out[1].tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("call", [lambda: C.max(Y, axis=1), lambda: C.max(x=Y), lambda: C.max(Y, foo=1), lambda: C.max(Y, keepdim=True),
+@pytest.mark.parametrize("call",
+                         [lambda: C.max(Y, axis=1), lambda: C.max(x=Y), lambda: C.max(Y, foo=1),
+                          lambda: C.max(Y, keepdim=True),
                                   lambda: C.max(Y, 1, dim=1), lambda: C.max(Y, 1.5), lambda: C.sort(Y, axis=0)])
 def test_paddles_own_names_are_refused(call):
     with pytest.raises(TypeError):
@@ -59,7 +62,8 @@ def test_split():
     x = t([1, 2, 3, 4, 5])
     assert [p.tolist() for p in C.split(x, 2)] == [[1, 2], [3, 4], [5]]
     assert [p.tolist() for p in C.split(x, [2, 3])] == [[1, 2], [3, 4, 5]]
-    assert [p.shape for p in C.split(paddle.ones([3, 4]), 3, -1)] == [[3, 3], [3, 1]] and C.split(paddle.ones([0]), 2) == ()
+    assert [p.shape for p in C.split(paddle.ones([3, 4]), 3, -1)] == [[3, 3], [3, 1]]
+    assert C.split(paddle.ones([0]), 2) == ()
     for sizes in (0, [2, 2], [-1, 6]):
         with pytest.raises(ValueError, match="split"):
             C.split(x, sizes)
@@ -123,12 +127,14 @@ def test_multihead_attention(batch_first):
     got, got_weights = layer(*args, key_padding_mask=t(hidden))
     compare(got, turn(out), atol=1e-5)
     compare(got_weights, weights.mean(1), atol=1e-5)
-    assert layer(*args, average_attn_weights=False)[1].shape == [2, 2, 3, 5] and layer(*args, need_weights=False)[1] is None
+    assert layer(*args, average_attn_weights=False)[1].shape == [2, 2, 3, 5]
+    assert layer(*args, need_weights=False)[1] is None
 
 
 def test_multihead_attention_variants():
     x, y = paddle.rand([3, 2, 8]), paddle.rand([5, 2, 8])
-    assert [p.shape for p in N.MultiheadAttention(8, 2)(paddle.rand([3, 8]), paddle.rand([5, 8]), paddle.rand([5, 8]))] == [[3, 8], [3, 5]]
+    single = N.MultiheadAttention(8, 2)(paddle.rand([3, 8]), paddle.rand([5, 8]), paddle.rand([5, 8]))
+    assert [p.shape for p in single] == [[3, 8], [3, 5]]
     other = N.MultiheadAttention(8, 2, kdim=4, vdim=5, bias=False)
     assert other(x, paddle.rand([5, 2, 4]), paddle.rand([5, 2, 5]))[0].shape == [3, 2, 8]
     more = N.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True)
@@ -162,7 +168,8 @@ def test_import_torch_gives_paddle_inside_the_guard_only():
         from torch.nn import Linear
         assert torch.ones([2]).tolist() == [1, 1] and torch.tensor([1]).tolist() == [1]
         assert torch.max is paddle.compat.max and torch.sin is paddle.sin
-        assert Linear is paddle.compat.nn.Linear and functional.linear is F.linear and functional.relu is paddle.nn.functional.relu
+        assert Linear is paddle.compat.nn.Linear and functional.linear is F.linear
+        assert functional.relu is paddle.nn.functional.relu
         with pytest.raises(AttributeError, match="counterpart"):
             torch.no_such_name
         with paddle.use_compat_guard(enable=False):

@@ -123,7 +123,8 @@ def test_all_neighbors():
 
 @pytest.mark.parametrize("sample", [
     lambda nodes, k: g.sample_neighbors(t(ROW), t(COLPTR), nodes, k, t(np.arange(13)), True),
-    lambda nodes, k: g.weighted_sample_neighbors(t(ROW), t(COLPTR), paddle.ones([13]), nodes, k, t(np.arange(13)), True)])
+    lambda nodes, k: g.weighted_sample_neighbors(t(ROW), t(COLPTR), paddle.ones([13]), nodes, k, t(np.arange(13)),
+                                                 True)])
 def test_samples_are_distinct_neighbors_of_their_node(sample):
     degree = np.diff(COLPTR)
     for _ in range(5):
@@ -163,7 +164,8 @@ def test_sampling_refuses(call, error):
 
 def test_khop_sampler():
     got = paddle.incubate.graph_khop_sampler(t(ROW), t(COLPTR), t([0, 8, 1, 2]), [5])
-    assert [p.tolist() for p in got] == [[4, 5, 6, 5, 0, 6, 2], [0, 0, 1, 1, 2, 2, 3], [0, 8, 1, 2, 3, 7, 9], [0, 1, 2, 3]]
+    assert [p.tolist() for p in got] == [[4, 5, 6, 5, 0, 6, 2], [0, 0, 1, 1, 2, 2, 3], [0, 8, 1, 2, 3, 7, 9],
+                                         [0, 1, 2, 3]]
     source, destination, nodes, _, eids = paddle.incubate.graph_khop_sampler(
         t(ROW), t(COLPTR), t([0]), [-1, -1], t(np.arange(13)), True)
     assert nodes.tolist() == [0, 3, 7, 4] and source.tolist() == [1, 2, 3] and destination.tolist() == [0, 0, 1]

@@ -40,7 +40,8 @@ def test_attributes():
     assert (y.is_sparse(), y.is_sparse_coo(), y.is_sparse_csr(), y.is_dense()) == (True, False, True, False)
     assert isinstance(x, paddle.Tensor) and x.shape == [3, 4] and x.ndim == 2 and x.size == 12 and len(x) == 3
     assert x.nnz() == 3 and x.sparse_dim() == 2 and x.dense_dim() == 0 and x.dtype is paddle.float32
-    assert x.indices().dtype is paddle.int64 and y.crows().tolist() == [0, 2, 3, 5] and y.cols().tolist() == [1, 3, 2, 0, 1]
+    assert x.indices().dtype is paddle.int64 and y.crows().tolist() == [0, 2, 3, 5]
+    assert y.cols().tolist() == [1, 3, 2, 0, 1]
     compare(x.to_dense(), [[0, 1, 0, 0], [0, 0, -2, 0], [3, 0, 0, 0]])
     compare(y.to_dense(), [[0, 1, 0, -2], [0, 0, 3, 0], [4, 5, 0, 0]])
 
@@ -49,7 +50,8 @@ def test_print():
     assert repr(coo()) == (
         "Tensor(shape=[3, 4], dtype=paddle.float32, place=Place(cpu), stop_gradient=True, \n"
         "       indices=[[0, 1, 2],\n                [1, 2, 0]], \n       values=[ 1., -2.,  3.])")
-    assert repr(csr()).endswith("crows=[0, 2, 3, 5], \n       cols=[1, 3, 2, 0, 1], \n       values=[ 1., -2.,  3.,  4.,  5.])")
+    assert repr(csr()).endswith("crows=[0, 2, 3, 5], \n       cols=[1, 3, 2, 0, 1], \n"
+                                "       values=[ 1., -2.,  3.,  4.,  5.])")
 
 
 def test_index_types_are_kept_and_cast():
@@ -110,8 +112,10 @@ def test_creation_refuses(call, error):
 
 
 @pytest.mark.parametrize("call", [
-    lambda: paddle.tanh(coo()), lambda: coo() + 1.0, lambda: coo()[0], lambda: coo().numpy(), lambda: paddle.matmul(coo(), csr()),
-    lambda: paddle.zeros_like(coo()), lambda: bool(coo()), lambda: S.sin(paddle.ones([2])), lambda: paddle.ones([2]).values(),
+    lambda: paddle.tanh(coo()), lambda: coo() + 1.0, lambda: coo()[0], lambda: coo().numpy(),
+    lambda: paddle.matmul(coo(), csr()),
+    lambda: paddle.zeros_like(coo()), lambda: bool(coo()), lambda: S.sin(paddle.ones([2])),
+    lambda: paddle.ones([2]).values(),
     lambda: coo().crows(), lambda: csr().indices(), lambda: csr().coalesce(), lambda: S.add(coo(), csr()),
     lambda: S.add(coo(), paddle.ones([3, 4]))])
 def test_dense_and_sparse_do_not_mix_silently(call):
@@ -184,7 +188,8 @@ def test_unary(name):
 def test_power_and_operators():
     x = coo()
     compare(S.pow(x, 2.0).values(), [1, 4, 9])
-    for y, want in ((x ** 2, [1, 4, 9]), (-x, [-1, 2, -3]), (abs(x), [1, 2, 3]), (x * 2.0, [2, -4, 6]), (2 * x, [2, -4, 6]),
+    for y, want in ((x ** 2, [1, 4, 9]), (-x, [-1, 2, -3]), (abs(x), [1, 2, 3]), (x * 2.0, [2, -4, 6]),
+                    (2 * x, [2, -4, 6]),
                     (x / 2, [0.5, -1, 1.5]), (x + x, [2, -4, 6]), (x - x, [0, 0, 0]), (x * x, [1, 4, 9])):
         compare(y.values(), want)
 
@@ -240,7 +245,8 @@ def test_binary_types_and_errors():
 # ---- products ----
 
 @settings(max_examples=4, deadline=None)
-@given(m=st.integers(1, 4), k=st.integers(1, 4), n=st.integers(1, 4), seed=st.integers(0, 99), batch=st.lists(st.integers(1, 2), max_size=1))
+@given(m=st.integers(1, 4), k=st.integers(1, 4), n=st.integers(1, 4), seed=st.integers(0, 99),
+       batch=st.lists(st.integers(1, 2), max_size=1))
 def test_matmul(m, k, n, seed, batch):
     a, b = dense((*batch, m, k), seed), dense((*batch, k, n), seed + 1)
     want, sparse_a, sparse_b = a @ b, t(a).to_sparse_coo(a.ndim), t(b).to_sparse_coo(b.ndim)
@@ -266,8 +272,10 @@ def test_mv_and_addmm():
 
 
 @pytest.mark.parametrize("call", [
-    lambda: S.matmul(coo(), paddle.ones([3, 2])), lambda: S.matmul(coo(), paddle.ones([4])), lambda: S.mv(coo(), paddle.ones([3])),
-    lambda: S.addmm(paddle.ones([2, 2]), coo(), paddle.ones([4, 2])), lambda: S.masked_matmul(paddle.ones([3, 2]), paddle.ones([2, 3]), csr()),
+    lambda: S.matmul(coo(), paddle.ones([3, 2])), lambda: S.matmul(coo(), paddle.ones([4])),
+    lambda: S.mv(coo(), paddle.ones([3])),
+    lambda: S.addmm(paddle.ones([2, 2]), coo(), paddle.ones([4, 2])),
+    lambda: S.masked_matmul(paddle.ones([3, 2]), paddle.ones([2, 3]), csr()),
     lambda: S.matmul(paddle.ones([2, 3, 4]).to_sparse_coo(2), paddle.ones([2, 4, 2]))])
 def test_products_refuse(call):
     with pytest.raises(ValueError, match="matmul|mv|addmm"):
@@ -327,7 +335,8 @@ def test_sum_as_officially():
 
 def test_mask_as_and_is_same_shape():
     x = t(np.arange(12, dtype="float32").reshape(3, 4))
-    assert S.mask_as(x, coo()).values().tolist() == [1, 6, 8] and S.mask_as(x, csr()).values().tolist() == [1, 3, 6, 8, 9]
+    assert S.mask_as(x, coo()).values().tolist() == [1, 6, 8]
+    assert S.mask_as(x, csr()).values().tolist() == [1, 3, 6, 8, 9]
     assert S.is_same_shape(coo(), csr()) and S.is_same_shape(coo(), x) and not S.is_same_shape(coo(), x.t())
     assert coo().is_same_shape(x)
 
@@ -358,10 +367,13 @@ W = np.cos(np.arange(12.0)).reshape(3, 4)
 
 
 @pytest.mark.parametrize("f", [
-    lambda x: S.tanh(x).to_dense() * t(W), lambda x: S.multiply(x, x).to_dense() * t(W), lambda x: S.add(x, S.square(x)).to_dense() * t(W),
-    lambda x: S.matmul(x, t(W.T.copy())), lambda x: S.matmul(x, S.transpose(x, [1, 0])).to_dense(), lambda x: S.sum(x, 0).to_dense() ** 2,
+    lambda x: S.tanh(x).to_dense() * t(W), lambda x: S.multiply(x, x).to_dense() * t(W),
+    lambda x: S.add(x, S.square(x)).to_dense() * t(W),
+    lambda x: S.matmul(x, t(W.T.copy())), lambda x: S.matmul(x, S.transpose(x, [1, 0])).to_dense(),
+    lambda x: S.sum(x, 0).to_dense() ** 2,
     lambda x: S.reshape(x, [4, 3]).to_dense() * t(W.reshape(4, 3)), lambda x: S.slice(x, [1], [1], [4]).to_dense() ** 2,
-    lambda x: S.coalesce(x).values() ** 2, lambda x: x.to_sparse_csr().values() ** 3, lambda x: S.mask_as(x.to_dense() ** 2, x).values(),
+    lambda x: S.coalesce(x).values() ** 2, lambda x: x.to_sparse_csr().values() ** 3,
+    lambda x: S.mask_as(x.to_dense() ** 2, x).values(),
     lambda x: S.pow(S.divide(x, 2.0), 3.0).values(), lambda x: S.nn.functional.softmax(x).to_dense() * t(W)])
 def test_gradients_reach_the_values(f):
     indices = [[0, 2, 2, 0, 2], [1, 3, 0, 1, 1]]  # unsorted, one place twice

@@ -44,7 +44,8 @@ class MultiheadAttention(Layer):
                  vdim=None, batch_first=False, device=None, dtype=None):
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
-            raise errors.ValueError_(f"MultiheadAttention: num_heads must divide embed_dim, got {num_heads} and {embed_dim}")
+            raise errors.ValueError_(f"MultiheadAttention: num_heads must divide embed_dim, got {num_heads} and "
+                                     f"{embed_dim}")
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
         self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
         self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
@@ -75,21 +76,25 @@ class MultiheadAttention(Layer):
             biases = [getattr(self, f"{name}_proj_bias") for name in "qkv"]
         return [F.linear(x, w.transpose([1, 0]), b) for x, w, b in zip(inputs, weights, biases)]
 
-    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
+    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
+                average_attn_weights=True,
                 is_causal=False):
-        """(The result, shaped as the query; the weights [batch, length, keys], for each head [batch, heads, length, keys]
+        """(The result, shaped as the query; the weights [batch, length, keys], for each head [batch, heads, length,
+        keys]
         with average_attn_weights=False, None with need_weights=False).
 
         Args:
             query, key, value: [length, batch, width], [batch, length, width] with batch_first, or [length, width].
             key_padding_mask: [batch, keys], True (or a number that is added) where a key does not count.
-            attn_mask: [length, keys] or [batch * heads, length, keys], True where a query does not see a key, or numbers
+            attn_mask: [length, keys] or [batch * heads, length, keys], True where a query does not see a key, or
+                numbers
                 that are added.
             is_causal: a query sees the keys up to its own place.
         """
         single = query.ndim == 2
         if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
-            raise errors.ValueError_(f"MultiheadAttention: query, key and value must have two or three dimensions alike, got "
+            raise errors.ValueError_(f"MultiheadAttention: query, key and value must have two or three dimensions "
+                                     f"alike, got "
                                      f"{query.ndim}, {key.ndim} and {value.ndim}")
         if single:
             query, key, value = (t.unsqueeze(0) for t in (query, key, value))
@@ -100,7 +105,8 @@ class MultiheadAttention(Layer):
         q, k, v = self._projected((query, key, value))
         added = 0
         if self.bias_k is not None:
-            k, v = (concat([t, b.expand([batch, 1, self.embed_dim])], 1) for t, b in ((k, self.bias_k), (v, self.bias_v)))
+            extra = (b.expand([batch, 1, self.embed_dim]) for b in (self.bias_k, self.bias_v))
+            k, v = (concat([t, b], 1) for t, b in zip((k, v), extra))
             added += 1
         if self.add_zero_attn:
             k, v = (concat([t, zeros([batch, 1, self.embed_dim], t.dtype)], 1) for t in (k, v))

@@ -13,7 +13,7 @@ from ...ops.manipulation import tensor_of
 from ...ops.selection import where
 
 
-@api(method=False)
+@api(method="softmax")
 def softmax(input, dim=None, dtype=None, *, out=None):
     """exp(input) / sum of exp(input) along an axis.
 
@@ -88,7 +88,8 @@ def pad(input, pad, mode="constant", value=0.0):
         return F.pad(input, full, "constant", value) if n else input
     k = len(amounts) // 2
     if mode not in ("reflect", "replicate", "circular") or not 1 <= k <= 3 or n not in (k + 1, k + 2):
-        raise errors.ValueError_(f"pad: mode must be constant, or reflect, replicate or circular for the last 1 to 3 of "
+        raise errors.ValueError_(f"pad: mode must be constant, or reflect, replicate or circular for the last 1 to 3 "
+                                 f"of "
                                  f"{{2 to 5}} axes, got {mode!r} and {len(amounts)} amounts for {n} axes")
     batched = input if n == k + 2 else input.unsqueeze(0)
     found = F.pad(batched, amounts, mode, data_format=("NCL", "NCHW", "NCDHW")[k - 1])
@@ -96,7 +97,8 @@ def pad(input, pad, mode="constant", value=0.0):
 
 
 @api(method=False)
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
+                                 enable_gqa=False):
     """softmax(query @ key^T * scale + mask) @ value.
 
     Args:

@@ -17,7 +17,8 @@ class _AvgPool(Layer):
 
     _pool: Any = None
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+                 divisor_override=None):
         super().__init__()
         self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
         self.ceil_mode, self.count_include_pad, self.divisor_override = ceil_mode, count_include_pad, divisor_override
@@ -62,7 +63,8 @@ class _Override(_AvgPool):
 
 
 class AvgPool2D(_Override):
-    """The means of windows of [N, C, H, W]; `divisor_override` divides the sums instead of the number of elements. Other
+    """The means of windows of [N, C, H, W]; `divisor_override` divides the sums instead of the number of elements.
+    Other
     arguments as in AvgPool1D.
 
     Example:
@@ -107,8 +109,10 @@ class Linear(Layer):
         self.in_features, self.out_features = in_features, out_features
         bound = 1 / math.sqrt(in_features) if in_features else 0.0
         initial = Uniform(-bound, bound)
-        self.weight = self.create_parameter([out_features, in_features], dtype=dtype, default_initializer=initial, device=device)
-        self.bias = self.create_parameter([out_features], dtype=dtype, default_initializer=initial, device=device) if bias else None
+        self.weight = self.create_parameter([out_features, in_features], dtype=dtype, default_initializer=initial,
+                                            device=device)
+        self.bias = self.create_parameter([out_features], dtype=dtype, default_initializer=initial,
+                                          device=device) if bias else None
         self._initial = initial
 
     @no_grad()

@@ -19,7 +19,8 @@ from .windows import read, table_of, with_channels
 
 @value_op(name="sparse_conv")
 def _convolve(values, table, weight, bias=None):
-    """out[q] = sum over positions k of values[table[q, k]] @ weight[k] + bias; numbers beyond the values stand for zeros."""
+    """out[q] = sum over positions k of values[table[q, k]] @ weight[k] + bias; numbers beyond the values stand for
+    zeros."""
     same_type("conv", values, weight)
     met = jnp.concatenate([values, jnp.zeros((1, values.shape[1]), values.dtype)])[table]
     out = met.reshape(table.shape[0], table.shape[1] * values.shape[1]) @ weight.reshape(-1, weight.shape[-1])
@@ -33,11 +34,13 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
     if groups != 1:
         raise errors.ValueError_(f"{name}: a sparse convolution has groups=1, got {groups!r}")
     if not window.channel_last(name, data_format, n):
-        raise errors.ValueError_(f"{name}: the data_format of a sparse tensor is {window.FORMATS[n][1]}, got {data_format!r}")
+        raise errors.ValueError_(f"{name}: the data_format of a sparse tensor is {window.FORMATS[n][1]}, got "
+                                 f"{data_format!r}")
     x, weight = read(name, x, n), tensor_of(name, weight, "weight")
     channels, kernel = x.shape[-1], tuple(weight.shape[:n])
     if weight.ndim != n + 2 or weight.shape[n] != channels or 0 in weight.shape:
-        raise errors.ValueError_(f"{name}: weight must have shape [{'kernel, ' * n}{channels}, out], got {list(weight.shape)}")
+        raise errors.ValueError_(f"{name}: weight must have shape [{'kernel, ' * n}{channels}, out], got "
+                                 f"{list(weight.shape)}")
     if bias is not None and list(tensor_of(name, bias, "bias").shape) != [weight.shape[-1]]:
         raise errors.ValueError_(f"{name}: bias must have shape [{weight.shape[-1]}], got {list(bias.shape)}")
     stride = window.sizes(name, "stride", stride, n)
@@ -51,7 +54,8 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
             dilation = (1,) * n
         spans = [d * (k - 1) + 1 for d, k in zip(dilation, kernel)]
         if any(length + sum(p) < span for length, p, span in zip(lengths, pads, spans)):
-            raise errors.ValueError_(f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger than x of "
+            raise errors.ValueError_(f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger than "
+                                     f"x of "
                                      f"shape {list(x.shape)} with its padding {[list(p) for p in pads]}")
         lengths = [(length + sum(p) - span) // s + 1 for length, p, span, s in zip(lengths, pads, spans, stride)]
     pattern, table = table_of(x._pattern, kernel, stride, pads, dilation, lengths, same)
@@ -108,7 +112,8 @@ def subm_conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1,
 
 @api(method=False)
 def subm_conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, data_format="NDHWC", key=None):
-    """The submanifold convolution of a sparse volume: it stores the places that x stores, so that tensors do not fill up
+    """The submanifold convolution of a sparse volume: it stores the places that x stores, so that tensors do not fill
+    up
     from layer to layer.
 
     Args:

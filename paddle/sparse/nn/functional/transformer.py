@@ -40,7 +40,8 @@ def attention(query, key, value, sparse_mask, key_padding_mask=None, attn_mask=N
     name = "attention"
     query, key, value = (tensor_of(name, t, a) for t, a in ((query, "query"), (key, "key"), (value, "value")))
     if query.ndim != 4 or list(key.shape) != list(query.shape) or list(value.shape) != list(query.shape):
-        raise errors.ValueError_(f"{name}: query, key and value must have one shape [batch, heads, length, head_dim], got "
+        raise errors.ValueError_(f"{name}: query, key and value must have one shape [batch, heads, length, head_dim], "
+                                 f"got "
                                  f"{list(query.shape)}, {list(key.shape)}, {list(value.shape)}")
     batch, heads, length, width = query.shape
     pattern = sparse_of(name, sparse_mask, "sparse_mask", "csr")._pattern

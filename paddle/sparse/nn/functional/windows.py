@@ -69,6 +69,7 @@ def _find_table(pattern: Pattern, kernel: tuple, stride: tuple, pads: list, dila
 
 def with_channels(pattern: Pattern, channels: int) -> Pattern:
     """The same places in a tensor with so many channels."""
-    made = Coo((*pattern.shape[:pattern.sparse_dim], channels), pattern.indices, pattern.coalesced)  # type: ignore[attr-defined]
+    made = Coo((*pattern.shape[:pattern.sparse_dim], channels), pattern.indices,
+               pattern.coalesced)  # type: ignore[attr-defined]
     made._coords, made._distinct, made.cache = pattern._coords, pattern._distinct, pattern.cache
     return made

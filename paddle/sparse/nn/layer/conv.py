@@ -16,7 +16,8 @@ class _Conv(Layer):
     _axes = 0
     _function = ""
 
-    def _setup(self, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode, weight_attr,
+    def _setup(self, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode,
+               weight_attr,
                bias_attr, data_format, key=None, backend=None):
         name, n = type(self).__name__, self._axes
         for argument, value, allowed in (("groups", groups, 1), ("padding_mode", padding_mode, "zeros"),
@@ -64,7 +65,8 @@ class Conv2D(_Conv):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
                  padding_mode="zeros", weight_attr=None, bias_attr=None, data_format="NHWC"):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode, weight_attr,
+        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode,
+                    weight_attr,
                     bias_attr, data_format)
 
 
@@ -94,7 +96,8 @@ class Conv3D(_Conv):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
                  padding_mode="zeros", weight_attr=None, bias_attr=None, data_format="NDHWC"):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode, weight_attr,
+        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode,
+                    weight_attr,
                     bias_attr, data_format)
 
 
@@ -111,7 +114,8 @@ class SubmConv2D(_Conv):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
                  padding_mode="zeros", key=None, weight_attr=None, bias_attr=None, data_format="NHWC", backend=None):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode, weight_attr,
+        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode,
+                    weight_attr,
                     bias_attr, data_format, key, backend)
 
 
@@ -133,5 +137,6 @@ class SubmConv3D(_Conv):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
                  padding_mode="zeros", key=None, weight_attr=None, bias_attr=None, data_format="NDHWC", backend=None):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode, weight_attr,
+        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode,
+                    weight_attr,
                     bias_attr, data_format, key, backend)

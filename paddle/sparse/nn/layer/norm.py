@@ -14,7 +14,8 @@ from ...creation import sparse_of
 def _normalized(layer: Any, x: Any) -> Any:
     x = sparse_of(type(layer).__name__, x, "input", "coo")
     if x._values.ndim != 2:
-        raise errors.ValueError_(f"{type(layer).__name__}: the input must have one dense dimension, the channels, got shape "
+        raise errors.ValueError_(f"{type(layer).__name__}: the input must have one dense dimension, the channels, got "
+                                 f"shape "
                                  f"{list(x.shape)} with {x.ndim - x._pattern.sparse_dim} dense ones")
     return x.like(dense.batch_norm(x._values, layer._mean, layer._variance, layer.weight, layer.bias, layer.training,
                                    layer._momentum, layer._epsilon, "NC", layer._use_global_stats))
@@ -60,11 +61,13 @@ class SyncBatchNorm(norm.SyncBatchNorm):
 
     def extra_repr(self):
         text = f"num_features={self._num_features}, momentum={self._momentum}, epsilon={self._epsilon}"
-        return with_name(text if self._data_format == "NCHW" else f"{text}, data_format={self._data_format}", self._name)
+        return with_name(text if self._data_format == "NCHW" else f"{text}, data_format={self._data_format}",
+                         self._name)
 
     @classmethod
     def convert_sync_batchnorm(cls, layer):
-        """Replace every sparse BatchNorm below `layer` by a SyncBatchNorm with the same parameters; returns the layer."""
+        """Replace every sparse BatchNorm below `layer` by a SyncBatchNorm with the same parameters; returns the
+        layer."""
         if isinstance(layer, BatchNorm):
             return super().convert_sync_batchnorm(layer)
         if not isinstance(layer, Layer):
