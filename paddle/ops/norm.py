@@ -306,8 +306,8 @@ def renorm(x, p, axis, max_norm):
         TypeError: x is no float tensor.
 
     Example:
-        >>> paddle.renorm(paddle.to_tensor([[3.0, 4.0], [0.3, 0.4]]), 2.0, 0, 1.0).numpy().round(2).tolist()
-        [[0.6, 0.8], [0.3, 0.4]]
+        >>> paddle.renorm(paddle.to_tensor([[3.0, 5.0], [1.0, 1.0]]), 1.0, 0, 4.0).round(4).tolist()
+        [[1.5, 2.5], [1.0, 1.0]]
     """
     if not tensor_of("renorm", x).dtype.is_differentiable:
         raise errors.TypeError_(f"renorm: x must be floats, got {x.dtype.name}")
