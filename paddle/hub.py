@@ -20,8 +20,7 @@ def _description(name: str, repo_dir: str, source: str) -> ModuleType:
         raise errors.ValueError_(f"{name}: source must be 'github', 'gitee' or 'local', got {source!r}")
     if source != "local":
         raise errors.NotImplemented_(f"{name}: source={source!r} (downloading a repository); download it yourself and "
-                                     f"use "
-                                     "source='local'")
+                                     "use source='local'")
     path = os.path.join(repo_dir, FILE)
     if not os.path.isfile(path):
         raise errors.NotFound(f"{name}: there is no file {FILE} in {repo_dir}")

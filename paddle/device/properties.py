@@ -150,5 +150,5 @@ def get_device_module(device: Any = None) -> ModuleType:
     names = {"cpu": "paddle.device.cpu", "gpu": "paddle.cuda"}
     if place.kind not in names:
         raise errors.NotImplemented_(f"get_device_module: there is no module for {place.kind}; paddle.device has its "
-                                     f"functions")
+                                     "functions")
     return importlib.import_module(names[place.kind])

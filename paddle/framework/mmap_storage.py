@@ -36,8 +36,7 @@ class MmapStorage:
             raise errors.NotFound(f"MmapStorage: there is no file {filename}") from None
         if not 0 <= nbytes <= whole.size:
             raise errors.ValueError_(f"MmapStorage: nbytes must lie between 0 and {whole.size}, the length of the "
-                                     f"file, "
-                                     f"got {nbytes}")
+                                     f"file, got {nbytes}")
         self._bytes = whole[:nbytes]
 
     def get_slice(self, dtype: Any = "uint8", start: int = 0, stop: int = -1, step: int = 1) -> Tensor:
@@ -48,7 +47,6 @@ class MmapStorage:
         stop = count if stop == -1 else stop
         if not 0 <= start <= stop <= count or step < 1:
             raise errors.ValueError_(f"get_slice: the range {start}:{stop}:{step} does not lie within {count} elements "
-                                     f"of "
-                                     f"{kind.name}")
+                                     f"of {kind.name}")
         elements = self._bytes[:count * kind.itemsize].view(kind.numpy)[start:stop:step]
         return to_tensor(np.array(elements), dtype=kind)

@@ -19,7 +19,7 @@ def _constructor(name: str, dtype: str) -> type:
         device = kwargs.pop("device", None)
         if kwargs:
             raise errors.TypeError_(f"{name}: there is no argument {next(iter(kwargs))!r}; it takes data or lengths, "
-                                    f"and device")
+                                    "and device")
         if data is not None:
             args = (data, *args)
         if args and all(isinstance(a, int) and not isinstance(a, bool) for a in args):

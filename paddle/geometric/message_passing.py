@@ -107,7 +107,7 @@ def send_ue_recv(x, y, src_index, dst_index, message_op="add", reduce_op="sum", 
     _edges(name, source, destination)
     if y.ndim == 0 or y.shape[0] != source.shape[0]:
         raise errors.ValueError_(f"{name}: y of shape {list(y.shape)} must have one row for each of {source.shape[0]} "
-                                 f"edges")
+                                 "edges")
     sent = message(gather(x, source), _edge_features(y, x))
     return _receive(name, sent, destination, reduce_op, out_size, x.shape[0])
 

@@ -66,8 +66,7 @@ def top_p_sampling(x, ps, threshold=None, topp_seed=None, seed=-1, k=0, mode="tr
     for argument, value in (("ps", ps), ("threshold", threshold), ("topp_seed", topp_seed)):
         if value is not None and int(tensor_of(name, value, argument).size) != x.shape[0]:
             raise errors.ValueError_(f"{name}: {argument} must have one number for each of {x.shape[0]} rows, got "
-                                     f"shape "
-                                     f"{list(value.shape)}")
+                                     f"shape {list(value.shape)}")
     if topp_seed is None and seed != -1:
         from .creation import arange
         topp_seed = arange(x.shape[0], dtype="int64") * 1000003 + int(seed)

@@ -31,8 +31,7 @@ def _combine(name: str, function: Callable, x: Any, y: Any, everywhere: bool = F
     a, b = x._pattern, y._pattern
     if a.shape != b.shape or a.sparse_dim != b.sparse_dim:
         raise errors.ValueError_(f"{name}: x of shape {list(a.shape)} and y of shape {list(b.shape)} must have one "
-                                 f"shape "
-                                 "and as many sparse dimensions")
+                                 "shape and as many sparse dimensions")
     size = _math.prod(a.shape[:a.sparse_dim])
     if a.same_places(b) and a.distinct and (not everywhere or a.nnz == size):
         return x.like(function(x._values, y._values))

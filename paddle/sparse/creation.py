@@ -149,8 +149,7 @@ def sparse_csr_tensor(crows, cols, values, shape=None, dtype=None, place=None, s
     batches, rows = math.prod(shape[:-2]), shape[-2]
     if len(starts) != batches * (rows + 1):
         raise errors.ValueError_(f"{name}: crows must have {batches * (rows + 1)} elements for shape {list(shape)}, "
-                                 f"got "
-                                 f"{len(starts)}")
+                                 f"got {len(starts)}")
     starts = starts.reshape(batches, rows + 1)
     if (starts[:, 0] != 0).any() or (np.diff(starts) < 0).any() or starts[:, -1].sum() != len(columns):
         raise errors.ValueError_(f"{name}: crows must rise from 0 to the number of values, {len(columns)}")
@@ -194,8 +193,7 @@ def to_sparse_coo(x: Tensor, sparse_dim: int) -> SparseTensor:
     x = tensor_of("to_sparse_coo", x)
     if isinstance(sparse_dim, bool) or not isinstance(sparse_dim, int) or not 1 <= sparse_dim <= x.ndim:
         raise errors.ValueError_(f"to_sparse_coo: sparse_dim must lie between 1 and {x.ndim}, the number of "
-                                 f"dimensions, "
-                                 f"got {sparse_dim!r}")
+                                 f"dimensions, got {sparse_dim!r}")
     array = concrete("to_sparse_coo", x) != 0
     coords = np.stack(np.nonzero(array.any(tuple(range(sparse_dim, x.ndim)))))
     pattern = Coo(x.shape, index_tensor(coords.astype(np.int64)), True)
@@ -236,7 +234,7 @@ def as_csr(x: SparseTensor) -> SparseTensor:
         return x
     if pattern.sparse_dim != len(pattern.shape):
         raise errors.ValueError_(f"to_sparse_csr: the tensor has {len(pattern.shape) - pattern.sparse_dim} dense "
-                                 f"dimensions")
+                                 "dimensions")
     values, coords = x._values, pattern.coords
     if not pattern.coalesced:  # type: ignore[attr-defined]
         order = sorted_order(coords, pattern.shape)

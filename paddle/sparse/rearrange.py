@@ -93,8 +93,7 @@ def transpose(x, perm):
     perm = [_axis("transpose", p, x.ndim) for p in given]
     if sorted(perm) != list(range(x.ndim)) or sorted(perm[:k]) != list(range(k)):
         raise errors.ValueError_(f"transpose: perm must name each of {x.ndim} dimensions once, the first {k} sparse "
-                                 f"ones "
-                                 f"first, got {list(given)}")
+                                 f"ones first, got {list(given)}")
     values = x._values
     if perm[k:] != list(range(k, x.ndim)):
         values = values.transpose([0, *(p - k + 1 for p in perm[k:])])

@@ -23,8 +23,7 @@ class _NoArray(Storage):
 
     def read(self, owner: Any) -> Any:
         raise errors.TypeError_(f"a sparse tensor ({owner._pattern.layout}, shape {list(owner.shape)}) is given where "
-                                f"a "
-                                "dense one is needed; use the functions of paddle.sparse, or to_dense()")
+                                "a dense one is needed; use the functions of paddle.sparse, or to_dense()")
 
 
 class SparseTensor(Tensor):

@@ -439,3 +439,42 @@ def test_second_derivatives():
     first, = paddle.grad(S.pow(x, 3.0).to_dense().sum(), x, create_graph=True)
     second, = paddle.grad(first.values().sum(), x)
     compare(second.values(), 6 * coo().values().numpy())
+
+
+@pytest.mark.parametrize("rows", ["even", "one long row"])
+def test_both_ways_of_multiplying(rows):
+    rng = np.random.RandomState(0)
+    indices = np.stack([np.repeat(np.arange(8), 2) if rows == "even" else np.zeros(16, int), rng.permutation(16) % 8])
+    values, y = rng.randn(16), rng.randn(8, 3)
+    y[0] = np.inf  # must not spread to rows that do not meet it
+    x = S.sparse_coo_tensor(indices, values, [8, 8])
+    met = np.zeros((8, 8), bool)
+    met[indices[0], indices[1]] = True
+    got = S.matmul(x, t(y)).numpy()
+    assert (np.isfinite(got).all(1) == ~met[:, 0]).all()
+    assert (x._pattern.cache["tables"][0] is not None) == (rows == "even")
+    y[0] = 1.0
+    v, d = t(values, stop_gradient=False), t(y, stop_gradient=False)
+    (S.matmul(S.sparse_coo_tensor(indices, v, [8, 8], stop_gradient=False), d) ** 2).sum().backward()
+    np.add.at(out := np.zeros((8, 3)), indices[0], values[:, None] * y[indices[1]])
+    np.testing.assert_allclose(v.grad.numpy(), (2 * out[indices[0]] * y[indices[1]]).sum(1))
+    np.add.at(want_y := np.zeros((8, 3)), indices[1], values[:, None] * 2 * out[indices[0]])
+    np.testing.assert_allclose(d.grad.numpy(), want_y)
+
+
+def test_second_derivatives_and_complex_numbers_of_products():
+    x = csr(stop_gradient=False).astype("float64").detach()
+    x.stop_gradient = False
+    y = t(dense((4, 2), 1, 1).astype("float64"), stop_gradient=False)
+    first, = paddle.grad((S.matmul(x, y) ** 3).sum(), y, create_graph=True)
+    second, = paddle.grad((first ** 2).sum(), x)
+
+    def loss(values):
+        u = t(y.numpy(), stop_gradient=False)
+        g, = paddle.grad((S.matmul(x.detach().like(values), u) ** 3).sum(), u)
+        return (g ** 2).sum()
+    np.testing.assert_allclose(second.values().numpy(), numeric(loss, x.values().numpy()), rtol=1e-5)
+    z = t(np.array([1 + 2j, 3 - 1j]), stop_gradient=False)
+    m = S.sparse_coo_tensor([[0, 1], [1, 0]], z, [2, 2], stop_gradient=False)
+    (S.matmul(m, t(np.array([[1j], [2.0]]))).abs() ** 2).sum().backward()
+    compare(z.grad, 2 * np.array([1 + 2j, 3 - 1j]) * np.array([4, 1]))

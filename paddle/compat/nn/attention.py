@@ -94,8 +94,7 @@ class MultiheadAttention(Layer):
         single = query.ndim == 2
         if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
             raise errors.ValueError_(f"MultiheadAttention: query, key and value must have two or three dimensions "
-                                     f"alike, got "
-                                     f"{query.ndim}, {key.ndim} and {value.ndim}")
+                                     f"alike, got {query.ndim}, {key.ndim} and {value.ndim}")
         if single:
             query, key, value = (t.unsqueeze(0) for t in (query, key, value))
             key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)

@@ -89,8 +89,7 @@ def pad(input, pad, mode="constant", value=0.0):
     k = len(amounts) // 2
     if mode not in ("reflect", "replicate", "circular") or not 1 <= k <= 3 or n not in (k + 1, k + 2):
         raise errors.ValueError_(f"pad: mode must be constant, or reflect, replicate or circular for the last 1 to 3 "
-                                 f"of "
-                                 f"{{2 to 5}} axes, got {mode!r} and {len(amounts)} amounts for {n} axes")
+                                 f"of {{2 to 5}} axes, got {mode!r} and {len(amounts)} amounts for {n} axes")
     batched = input if n == k + 2 else input.unsqueeze(0)
     found = F.pad(batched, amounts, mode, data_format=("NCL", "NCHW", "NCDHW")[k - 1])
     return found if n == k + 2 else found.squeeze(0)

@@ -55,8 +55,7 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
         spans = [d * (k - 1) + 1 for d, k in zip(dilation, kernel)]
         if any(length + sum(p) < span for length, p, span in zip(lengths, pads, spans)):
             raise errors.ValueError_(f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger than "
-                                     f"x of "
-                                     f"shape {list(x.shape)} with its padding {[list(p) for p in pads]}")
+                                     f"x of shape {list(x.shape)} with its padding {[list(p) for p in pads]}")
         lengths = [(length + sum(p) - span) // s + 1 for length, p, span, s in zip(lengths, pads, spans, stride)]
     pattern, table = table_of(x._pattern, kernel, stride, pads, dilation, lengths, same)
     return SparseTensor(with_channels(pattern, weight.shape[-1]), _convolve(x._values, table, weight, bias))

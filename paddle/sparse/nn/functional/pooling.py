@@ -60,8 +60,7 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, data_for
         raise errors.ValueError_(f"{name}: padding must be less than the kernel {list(kernel)}, got {padding!r}")
     if any(length + sum(p) < k for length, p, k in zip(lengths, pads, kernel)):
         raise errors.ValueError_(f"{name}: the kernel {list(kernel)} is larger than x of shape {list(x.shape)} with "
-                                 f"its "
-                                 f"padding {[list(p) for p in pads]}")
+                                 f"its padding {[list(p) for p in pads]}")
     up = ceil_mode and not same
     out = [(n + sum(p) - k + (s - 1 if up else 0)) // s + 1 for n, p, k, s in zip(lengths, pads, kernel, stride)]
     pattern, table = table_of(x._pattern, kernel, stride, pads, (1, 1, 1), out, False)

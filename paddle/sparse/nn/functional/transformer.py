@@ -10,7 +10,7 @@ from ....engine.op import api
 from ....ops.manipulation import reshape, tensor_of
 from ...creation import sparse_of
 from ...pattern import index_tensor
-from ...products import _flat_index, _sddmm, _spmm
+from ...products import _flat_index, _sddmm, spmm
 from ...values import gather_values
 from .activation import group_softmax
 
@@ -41,8 +41,7 @@ def attention(query, key, value, sparse_mask, key_padding_mask=None, attn_mask=N
     query, key, value = (tensor_of(name, t, a) for t, a in ((query, "query"), (key, "key"), (value, "value")))
     if query.ndim != 4 or list(key.shape) != list(query.shape) or list(value.shape) != list(query.shape):
         raise errors.ValueError_(f"{name}: query, key and value must have one shape [batch, heads, length, head_dim], "
-                                 f"got "
-                                 f"{list(query.shape)}, {list(key.shape)}, {list(value.shape)}")
+                                 f"got {list(query.shape)}, {list(key.shape)}, {list(value.shape)}")
     batch, heads, length, width = query.shape
     pattern = sparse_of(name, sparse_mask, "sparse_mask", "csr")._pattern
     if list(pattern.shape) != [batch * heads, length, length]:
@@ -62,4 +61,4 @@ def attention(query, key, value, sparse_mask, key_padding_mask=None, attn_mask=N
         seen = gather_values(mask, index_tensor(np.stack(where))) != 0
         keep = seen if keep is None else keep.logical_and(seen)
     weights = group_softmax(scores, rows, batch * heads * length, keep)
-    return reshape(_spmm(weights, rows, cols, v, batch * heads * length), query.shape)
+    return reshape(spmm(weights, pattern, v), query.shape)

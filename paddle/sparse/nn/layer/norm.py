@@ -15,8 +15,7 @@ def _normalized(layer: Any, x: Any) -> Any:
     x = sparse_of(type(layer).__name__, x, "input", "coo")
     if x._values.ndim != 2:
         raise errors.ValueError_(f"{type(layer).__name__}: the input must have one dense dimension, the channels, got "
-                                 f"shape "
-                                 f"{list(x.shape)} with {x.ndim - x._pattern.sparse_dim} dense ones")
+                                 f"shape {list(x.shape)} with {x.ndim - x._pattern.sparse_dim} dense ones")
     return x.like(dense.batch_norm(x._values, layer._mean, layer._variance, layer.weight, layer.bias, layer.training,
                                    layer._momentum, layer._epsilon, "NC", layer._use_global_stats))
 
