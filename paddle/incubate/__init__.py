@@ -1,6 +1,6 @@
 """Features that are officially still under way."""
-from . import autograd, distributed
+from . import autograd, distributed, nn, optimizer
+from ..ops.fused import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from ..ops.segment import segment_max, segment_mean, segment_min, segment_sum
 from .graph import graph_khop_sampler, graph_reindex, graph_sample_neighbors, graph_send_recv
-from . import nn
-from ..ops.fused import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
+from .optimizer import LookAhead, ModelAverage
