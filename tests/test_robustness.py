@@ -13,13 +13,16 @@ import pytest
 
 import paddle
 import paddle.nn.functional as F
+from paddle.engine import compile as compiler
+from paddle.engine import flags
 
 X = paddle.ones([3, 4])
 HUGE = 1 << 40
 
 
 @pytest.mark.parametrize("call", [
-    lambda: paddle.zeros([1 << 62, 4]), lambda: paddle.zeros([HUGE]), lambda: paddle.arange(HUGE), lambda: paddle.eye(1 << 20),
+    lambda: paddle.zeros([1 << 62, 4]), lambda: paddle.zeros([HUGE]), lambda: paddle.arange(HUGE),
+    lambda: paddle.eye(1 << 20),
     lambda: X.expand([HUGE, 3, 4]), lambda: F.sequence_mask(X, HUGE), lambda: paddle.rand([1 << 38]),
     lambda: F.pad(paddle.ones([1, 1, 4, 4]), [HUGE] * 4), lambda: paddle.tile(X, [HUGE, HUGE]),
     lambda: F.one_hot(paddle.to_tensor([0, 1]), HUGE)])
@@ -30,10 +33,12 @@ def test_results_that_no_device_can_hold_raise(call):
 
 HOSTILE = {
     "None": lambda: paddle.ceil(None), "a dict": lambda: paddle.abs({}), "text": lambda: paddle.acos("a"),
-    "in place on None": lambda: paddle.tanh_(None), "too few": lambda: paddle.roll(X), "too many": lambda: paddle.add(X, X, 1, 2, 3),
+    "in place on None": lambda: paddle.tanh_(None),
+    "too few": lambda: paddle.roll(X), "too many": lambda: paddle.add(X, X, 1, 2, 3),
     "a list of numbers": lambda: paddle.histogram(X, 100, [0, 1]), "a tensor as type": lambda: paddle.cast(X, X),
     "a number as type": lambda: X.astype(-1), "a list as offset": lambda: paddle.diagonal(X, [0, 1]),
-    "a tensor of two as number": lambda: paddle.eye(paddle.to_tensor([2, 3])), "no tensor as out": lambda: paddle.assign(X, -1),
+    "a tensor of two as number": lambda: paddle.eye(paddle.to_tensor([2, 3])),
+    "no tensor as out": lambda: paddle.assign(X, -1),
     "an error of NumPy": lambda: paddle.linspace(2 ** 70, 5, 4), "no layer input": lambda: F.conv2d(None, X),
 }
 
@@ -64,7 +69,8 @@ def train(net, optimizer, x, steps):
     return net[0].weight.numpy()
 
 
-@pytest.mark.parametrize("how", [copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))],
+                         ids=["deepcopy", "pickle"])
 @pytest.mark.parametrize("rule", ["Momentum", "Adam"])
 def test_copies_of_a_layer_and_its_optimizer_train_on_alike(how, rule):
     net = paddle.nn.Sequential(paddle.nn.Linear(4, 3), paddle.nn.Linear(3, 2))
@@ -143,3 +149,19 @@ def test_windows_much_larger_than_x_cost_nothing(pool):
 def test_counts_without_limit_are_errors(call):
     with pytest.raises(ValueError, match=r"\(InvalidArgument\) \w+: "):
         call()
+
+
+def test_shapes_without_end_do_not_fill_the_memory(monkeypatch):
+    cleared = []
+    monkeypatch.setattr(compiler, "KEPT", 10)
+    monkeypatch.setattr(compiler, "_trim", lambda: cleared.append(compiler.stats.compiles))
+    w = paddle.to_tensor(3.0, stop_gradient=False)
+    for n in range(301, 316):
+        (w * paddle.ones([n])).sum().backward()
+        assert w.grad.item() == n
+        w.clear_gradient()
+    assert len(cleared) >= 2
+
+
+def test_words_for_the_debug_level():
+    assert [flags._level(text) for text in ("", "0", "2", "yes", "no")] == [0, 0, 2, 1, 0]

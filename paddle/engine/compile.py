@@ -1,6 +1,7 @@
 """The compiler's housekeeping: JAX settings, the persistent cache, and a count of every compilation."""
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import platform
@@ -31,7 +32,11 @@ class CompileStats:
         return CompileStats(self.compiles, self.cache_hits, self.seconds, list(self.names))
 
 
+# Executables in memory, of about 1.4 MB each on a CPU; beyond, all are dropped and come back from the persistent cache.
+KEPT = 2048
+
 stats = CompileStats()
+_cleared = [0]  # stats.compiles when they were dropped last
 _current = ["?"]  # the operator that is being called, for the reports
 
 
@@ -71,8 +76,20 @@ def _on_duration(event: str, duration_secs: float, **kwargs) -> None:
     stats.seconds += duration_secs
     stats.names.append(name)
     del stats.names[:-1000]
+    if stats.compiles - _cleared[0] >= KEPT:
+        _cleared[0] = stats.compiles
+        jax.clear_caches()
+        _trim()
     if flags.debug_level() >= 1:
         print(f"[paddle-xla] compiled {name} in {duration_secs * 1e3:.1f} ms", file=sys.stderr)
+
+
+def _trim() -> None:
+    """Give freed memory back to the system (the C library keeps it otherwise)."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 def _on_event(event: str, **kwargs) -> None:

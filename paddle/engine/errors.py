@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_LIBRARIES = (_HERE, *(os.path.dirname(os.path.abspath(m.__file__)) + os.sep for m in (jax, np)))  # what operators stand on
+_LIBRARIES = (_HERE, *(os.path.join(m.__path__[0], "") for m in (jax, np)))  # what operators stand on
 _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 

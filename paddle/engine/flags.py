@@ -31,6 +31,10 @@ _defaults: dict[str, Any] = {
 }
 
 
+def _level(text: str) -> int:
+    return int(text) if text.isdecimal() else int(text.lower() in ("true", "yes", "on"))
+
+
 def _parse(text: str, like: Any) -> Any:
     if isinstance(like, bool):
         return text.strip().lower() in ("1", "true", "yes", "on")
@@ -41,7 +45,7 @@ def _parse(text: str, like: Any) -> Any:
 
 
 _values = {name: _parse(os.environ[name], value) if name in os.environ else value for name, value in _defaults.items()}
-_debug = int(os.environ.get("PADDLE_XLA_DEBUG") or 0)
+_debug = _level(os.environ.get("PADDLE_XLA_DEBUG", ""))
 _listeners: list = []
 
 
