@@ -11,6 +11,7 @@ from ...ops.distance import *
 from ...ops.embedding import *
 from ...ops.large_class_loss import *
 from ...ops.loss import *
+from ...ops.masked_attention import *
 from ...ops.normalization import *
 from ...ops.expansion import pad
 from ...ops.pooling import *
