@@ -137,6 +137,13 @@ def test_a_process_that_forks_before_it_computes_is_free():
     assert done.stdout.split() == ["262144.0"] * 2, done.stderr
 
 
+def test_numbers_far_outside():
+    assert paddle.roll(paddle.arange(12), HUGE).tolist() == np.roll(np.arange(12), HUGE % 12).tolist()
+    assert paddle.roll(paddle.arange(12), -2 ** 70, 0)[0].item() == 2 ** 70 % 12
+    grid = paddle.to_tensor([[[[1e30, 0.0], [-1e30, 1e30], [float("inf"), 0.0]]]])
+    assert F.grid_sample(paddle.ones([1, 1, 2, 2]), grid).tolist() == [[[[0.0, 0.0, 0.0]]]]
+
+
 @pytest.mark.parametrize("pool", [F.avg_pool1d, F.max_pool1d])
 def test_windows_much_larger_than_x_cost_nothing(pool):
     x = paddle.to_tensor([[[1.0, 2.0, 6.0]]])

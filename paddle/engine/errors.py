@@ -77,10 +77,12 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict)
         return OutOfMemory(f"{name}: {first.removeprefix('RESOURCE_EXHAUSTED: ')}")
     if isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None:
         return TypeError_(name + ": " + re.sub(r"^[\w.]+\(\) ", "", first))  # the call itself: too many, too few
-    given = ", ".join([f"{p}={describe(a)}" for p, a in zip(params, args)] + [f"{p}={describe(a)}" for p, a in kwargs.items()])
+    given = ", ".join(f"{p}={describe(a)}" for p, a in [*zip(params, args), *kwargs.items()])
     if isinstance(error, (AttributeError, KeyError, AssertionError, UnboundLocalError)):
         first = f"an argument is not what the function can work with ({first})"
-    make = IndexError_ if isinstance(error, IndexError) else RuntimeError_ if isinstance(error, RuntimeError) else ValueError_
+    if isinstance(error, IndexError):
+        return IndexError_(f"{name}: {first}; got {given}")
+    make = RuntimeError_ if isinstance(error, RuntimeError) else ValueError_
     return make(f"{name}: {first}; got {given}")
 
 

@@ -251,8 +251,9 @@ class Gradient:
         found = self.kernels.get(key)
         if found is None:
             n = len(self.needed) + sum(present)
-            found = self.kernels[key] = Kernel(self.body(present, mask), self.op.name + "_grad", ("scalar",) * n)
+            found = Kernel(self.body(present, mask), self.op.name + "_grad", ("scalar",) * n)
             found.entry(*(TENSOR,) * n)
+            self.kernels[key] = found  # complete: other threads look here
         return found
 
     # -- operators that keep the residuals of the forward run --

@@ -644,7 +644,9 @@ def roll(x, shifts, axis=None):
         raise errors.ValueError_(f"roll: {len(shifts)} shifts for {1 if axis is None else len(axis)} axes")
     if not tensor_of("roll", x).ndim:
         return _flip(x, Frozen())
-    return _roll(x, np.array(shifts, np.int64), axis)
+    shape = x._value.shape
+    lengths = [x._value.size] if axis is None else [shape[axis_of("roll", a, len(shape))] for a in axis]
+    return _roll(x, np.array([s % max(n, 1) for s, n in zip(shifts, lengths)], np.int64), axis)
 
 
 @op(method=False, export=False, name="rot90")

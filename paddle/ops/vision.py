@@ -495,6 +495,8 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=Tr
             at = jnp.clip(at, 0, length - 1)
         elif padding_mode == "reflection":
             at = _reflect(at, length, align_corners)
+        else:
+            at = jnp.clip(at, -2, length + 1)  # further out is outside as well, and has finite weights
         coordinates.append(at.reshape(x.shape[0], -1))
     flat = x.reshape(x.shape[0], x.shape[1], -1)
 
