@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 source tools/environment.sh
-"$VENV/bin/ruff" check paddle tests examples benchmarks tools
+"$VENV/bin/ruff" check --quiet .
+"$VENV/bin/ruff" format --check --quiet .
 "$VENV/bin/mypy"
 "$VENV/bin/python" -m pytest "$@"

@@ -1,5 +1,6 @@
 """Overhead of an operator in microseconds, and the time to the first finished training step of LeNet, in turns with
 official PaddlePaddle and PyTorch."""
+
 from __future__ import annotations
 
 import json
@@ -7,12 +8,18 @@ import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 from turns import FRAMEWORKS, HERE, main, python_of
 
-NAMES = {"add": 3000, "add_tape": 3000, "multiply_scalar": 3000, "relu_tape": 3000, "matmul_tape": 3000,
-         "index_row": 2000, "chain_backward": 100}
+NAMES = {
+    "add": 3000,
+    "add_tape": 3000,
+    "multiply_scalar": 3000,
+    "relu_tape": 3000,
+    "matmul_tape": 3000,
+    "index_row": 2000,
+    "chain_backward": 100,
+}
 
 FIRST_STEP = """
 import json, sys, time
@@ -38,7 +45,9 @@ print("{}" + json.dumps(answer))
 
 def first_step(framework: str, cache: str) -> dict:
     env = dict(os.environ, PYTHONPATH=str(HERE.parent) if framework == "ours" else "", PADDLE_XLA_CACHE_DIR=cache)
-    out = subprocess.run([python_of(framework), "-c", FIRST_STEP, framework], env=env, cwd=HERE, capture_output=True, text=True)
+    out = subprocess.run(
+        [python_of(framework), "-c", FIRST_STEP, framework], env=env, cwd=HERE, capture_output=True, text=True
+    )
     lines = [line for line in out.stdout.splitlines() if line.startswith("{}")]
     if not lines:
         raise RuntimeError(f"{framework} failed: {out.stderr[-500:]}")
@@ -51,6 +60,10 @@ if __name__ == "__main__":
         print("\nfirst step of LeNet, seconds")
         with tempfile.TemporaryDirectory() as cache:
             for label, framework in [("ours, cold cache", "ours"), ("ours, warm cache", "ours")] + [
-                    (f, f) for f in FRAMEWORKS[1:] if python_of(f)]:
+                (f, f) for f in FRAMEWORKS[1:] if python_of(f)
+            ]:
                 found = first_step(framework, cache)
-                print(f"  {label:<18}" + "  ".join(f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in found.items()))
+                print(
+                    f"  {label:<18}"
+                    + "  ".join(f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in found.items())
+                )

@@ -1,5 +1,6 @@
 """Single operators at three sizes, in turns with official PaddlePaddle and PyTorch (microseconds a call), and the list of
 those slower than half the speed of the faster rival."""
+
 from op_workloads import OPS, SIZES
 from turns import main
 

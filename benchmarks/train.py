@@ -1,4 +1,5 @@
 """Training steps of small networks, in turns with official PaddlePaddle and PyTorch (milliseconds a step)."""
+
 from turns import main
 
 NAMES = {"mlp": 50, "lenet": 30}

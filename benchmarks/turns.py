@@ -2,6 +2,7 @@
 
 A worker is this file started by the framework's Python; it reads commands (JSON lines) and answers with seconds.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -32,9 +33,15 @@ class Worker:
     def __init__(self, framework: str, module: str):
         env = dict(os.environ, PYTHONPATH=str(HERE.parent) if framework == "ours" else "")
         self.framework = framework
-        self._process = subprocess.Popen([python_of(framework), str(HERE / "turns.py"), framework, module], env=env,
-                                         cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         stderr=subprocess.DEVNULL, text=True)
+        self._process = subprocess.Popen(
+            [python_of(framework), str(HERE / "turns.py"), framework, module],
+            env=env,
+            cwd=HERE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
 
     def ask(self, name: str, calls: int) -> float | None:
         """Seconds a call of a workload; None when the framework does not have it."""
@@ -60,7 +67,7 @@ def compare(module: str, names: dict[str, int], rounds: int) -> dict[str, dict[s
     try:
         for name, calls in names.items():
             for round_ in range(rounds + 1):  # the first is for warming up
-                for worker in workers[round_ % len(workers):] + workers[:round_ % len(workers)]:
+                for worker in workers[round_ % len(workers) :] + workers[: round_ % len(workers)]:
                     seconds = worker.ask(name, calls)
                     if seconds is not None and round_:
                         results[name].setdefault(worker.framework, []).append(seconds)
@@ -73,7 +80,9 @@ def compare(module: str, names: dict[str, int], rounds: int) -> dict[str, dict[s
 def table(results: dict[str, dict[str, float]], unit: float = 1e6, label: str = "us") -> None:
     """Print the figures and how many times faster ours is."""
     width = max(map(len, results))
-    print(f"{'workload':<{width}}  " + "  ".join(f"{f + ' ' + label:>12}" for f in FRAMEWORKS) + "   x paddle   x torch")
+    print(
+        f"{'workload':<{width}}  " + "  ".join(f"{f + ' ' + label:>12}" for f in FRAMEWORKS) + "   x paddle   x torch"
+    )
     ratios: dict[str, list[float]] = {"paddle": [], "torch": []}
     for name, found in results.items():
         cells = "  ".join(f"{found[f] * unit:12.1f}" if f in found else f"{'-':>12}" for f in FRAMEWORKS)

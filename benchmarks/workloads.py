@@ -1,5 +1,6 @@
 """The workloads: each framework's ordinary code, without decorators or tricks. A function makes the data and the model
 and returns a step to be timed."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -10,6 +11,7 @@ def _data(*shape, seed=0):
 
 
 # ---- operator overhead on small tensors ----
+
 
 def paddle_add(paddle):
     x, y = paddle.to_tensor(_data(4, 4)), paddle.to_tensor(_data(4, 4))
@@ -67,6 +69,7 @@ def paddle_index_row(paddle):
     def step():
         i[0] = (i[0] + 1) % 16
         return x[i[0]]
+
     return step
 
 
@@ -76,6 +79,7 @@ def torch_index_row(torch):
     def step():
         i[0] = (i[0] + 1) % 16
         return x[i[0]]
+
     return step
 
 
@@ -89,6 +93,7 @@ def paddle_chain_backward(paddle):
         y.sum().backward()
         x.clear_grad()
         return y
+
     return step
 
 
@@ -102,10 +107,12 @@ def torch_chain_backward(torch):
         y.sum().backward()
         x.grad.zero_()
         return y
+
     return step
 
 
 # ---- training steps ----
+
 
 def _paddle_step(paddle, net, optimizer, x, label):
     def step():
@@ -114,6 +121,7 @@ def _paddle_step(paddle, net, optimizer, x, label):
         optimizer.step()
         optimizer.clear_grad()
         return loss
+
     return step
 
 
@@ -124,6 +132,7 @@ def _torch_step(torch, net, optimizer, x, label):
         loss.backward()
         optimizer.step()
         return loss
+
     return step
 
 
@@ -144,8 +153,18 @@ def torch_mlp(torch):
 
 
 def _lenet(nn, conv, pool, linear):
-    return nn.Sequential(conv(1, 6, 3, stride=1, padding=1), nn.ReLU(), pool(2, 2), conv(6, 16, 5, stride=1, padding=0),
-                         nn.ReLU(), pool(2, 2), nn.Flatten(), linear(400, 120), linear(120, 84), linear(84, 10))
+    return nn.Sequential(
+        conv(1, 6, 3, stride=1, padding=1),
+        nn.ReLU(),
+        pool(2, 2),
+        conv(6, 16, 5, stride=1, padding=0),
+        nn.ReLU(),
+        pool(2, 2),
+        nn.Flatten(),
+        linear(400, 120),
+        linear(120, 84),
+        linear(84, 10),
+    )
 
 
 def paddle_lenet(paddle):
@@ -153,7 +172,9 @@ def paddle_lenet(paddle):
     nn = paddle.nn
     net = _lenet(nn, nn.Conv2D, nn.MaxPool2D, nn.Linear)
     optimizer = paddle.optimizer.Adam(1e-3, parameters=net.parameters())
-    return _paddle_step(paddle, net, optimizer, paddle.to_tensor(_data(64, 1, 28, 28)), paddle.to_tensor(np.arange(64) % 10))
+    return _paddle_step(
+        paddle, net, optimizer, paddle.to_tensor(_data(64, 1, 28, 28)), paddle.to_tensor(np.arange(64) % 10)
+    )
 
 
 def torch_lenet(torch):

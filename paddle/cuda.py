@@ -1,18 +1,39 @@
 """GPUs, under the names of `paddle.cuda`; the functions are those of `paddle.device`."""
+
 from __future__ import annotations
 
 from typing import Any
 
 from .device import cuda as _cuda
-from .device.cuda import (device_count, empty_cache, get_device_capability, get_device_name, get_device_properties,
-                          is_available,
-                          max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved, memory_summary,
-                          reset_max_memory_allocated, reset_max_memory_reserved, synchronize)
+from .device import device, get_rng_state, manual_seed, manual_seed_all, set_device, set_rng_state
+from .device.cuda import (
+    device_count,
+    empty_cache,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    is_available,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    memory_summary,
+    reset_max_memory_allocated,
+    reset_max_memory_reserved,
+    synchronize,
+)
 from .device.memory import _stats, reset_peak_memory_stats
 from .device.properties import current_device, ipc_collect, is_bf16_supported
-from .device.streams import (Event, Stream, StreamContext, current_stream, get_stream_from_external,
-                             is_current_stream_capturing, set_stream, stream)
-from .device import device, get_rng_state, manual_seed, manual_seed_all, set_device, set_rng_state
+from .device.streams import (
+    Event,
+    Stream,
+    StreamContext,
+    current_stream,
+    get_stream_from_external,
+    is_current_stream_capturing,
+    set_stream,
+    stream,
+)
 from .engine import errors
 from .framework.typed import *
 

@@ -1,12 +1,14 @@
 """Models from a folder that describes itself in a file `hubconf.py`: its functions without a leading underscore."""
+
 from __future__ import annotations
 
 import builtins
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Callable
+from typing import Any
 
 from .engine import errors
 
@@ -19,8 +21,9 @@ def _description(name: str, repo_dir: str, source: str) -> ModuleType:
     if source not in ("github", "gitee", "local"):
         raise errors.ValueError_(f"{name}: source must be 'github', 'gitee' or 'local', got {source!r}")
     if source != "local":
-        raise errors.NotImplemented_(f"{name}: source={source!r} (downloading a repository); download it yourself and "
-                                     "use source='local'")
+        raise errors.NotImplemented_(
+            f"{name}: source={source!r} (downloading a repository); download it yourself and use source='local'"
+        )
     path = os.path.join(repo_dir, FILE)
     if not os.path.isfile(path):
         raise errors.NotFound(f"{name}: there is no file {FILE} in {repo_dir}")
@@ -33,8 +36,9 @@ def _description(name: str, repo_dir: str, source: str) -> ModuleType:
         sys.path.remove(repo_dir)
     missing = [d for d in getattr(module, "dependencies", []) if importlib.util.find_spec(d) is None]
     if missing:
-        raise errors.RuntimeError_(f"{name}: the models in {repo_dir} need packages that are not installed: "
-                                   f"{', '.join(missing)}")
+        raise errors.RuntimeError_(
+            f"{name}: the models in {repo_dir} need packages that are not installed: {', '.join(missing)}"
+        )
     return module
 
 
@@ -78,9 +82,13 @@ def load(repo_dir: str, model: str, source: str = "github", force_reload: bool =
     return _entry("load", _description("load", repo_dir, source), model)(**kwargs)
 
 
-def load_state_dict_from_url(url: str, model_dir: str | None = None, check_hash: bool = False,
-                             file_name: str | None = None,
-                             map_location: Any = None) -> Any:
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    map_location: Any = None,
+) -> Any:
     """The parameters in a file that is downloaded once and kept.
 
     Args:
@@ -95,6 +103,7 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, check_hash:
     """
     from .framework.io import load as load_file
     from .utils.download import get_weights_path_from_url
+
     if model_dir is None and file_name is None and not check_hash:
         return load_file(get_weights_path_from_url(url))
     raise errors.NotImplemented_("load_state_dict_from_url: model_dir, file_name and check_hash")

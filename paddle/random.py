@@ -1,4 +1,5 @@
 """The seed of the current device."""
+
 from __future__ import annotations
 
 from .engine.random import generator

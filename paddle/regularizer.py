@@ -1,4 +1,5 @@
 """Weight decay as a penalty on the loss: an optimizer adds its gradient to the gradients of the parameters."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """Special functions."""
+
 from .compat.nn.functional import softmax
 from .ops.elementwise import expm1
 from .ops.reduction import logsumexp

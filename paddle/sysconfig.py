@@ -1,4 +1,5 @@
 """Where the package lies."""
+
 from __future__ import annotations
 
 import os

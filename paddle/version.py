@@ -1,4 +1,5 @@
 """Versions. `full_version` is the official API level with ours as a local tag, since packages compare it; `xla` is ours."""
+
 xla = "0.1.0"
 major, minor, patch, rc = "3", "3", "1", 0
 full_version = f"{major}.{minor}.{patch}+xla.{xla}"
@@ -24,6 +25,7 @@ def show() -> None:
         full_version: 3.3.1...
     """
     import jax
+
     print(f"full_version: {full_version}\npaddle-xla: {xla}\njax: {jax.__version__}")
 
 

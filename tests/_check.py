@@ -1,4 +1,5 @@
 """Checks that the tests share."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -16,6 +17,7 @@ def compare(got, want, rtol: float = 1e-5, atol: float = 1e-6) -> None:
 
 def _weighted(f, weights):
     """The function as one number: the sum of its outputs, each element with a weight of its own."""
+
     def scalar(*tensors):
         outs = f(*tensors)
         outs = outs if isinstance(outs, (tuple, list)) else [outs]
@@ -26,6 +28,7 @@ def _weighted(f, weights):
             total = term if total is None else total + term
         assert total is not None, "no output carries a gradient"
         return total
+
     return scalar
 
 
@@ -57,9 +60,12 @@ def check_grad(f, *arrays, order: int = 1, rtol: float = 1e-5, atol: float = 1e-
             want = _numeric(function, arrays, i)
             got = np.zeros_like(want) if g is None else g.numpy()
             np.testing.assert_allclose(got, want, rtol=rtol, atol=atol, err_msg=f"gradient of input {i}")
+
     compare_all(scalar)
     if order == 2:
+
         def squared(*tensors):
             grads = paddle.grad(scalar(*tensors), list(tensors), create_graph=True, allow_unused=True)
             return sum((g * g).sum() for g in grads if g is not None and not g.stop_gradient)
+
         compare_all(squared)

@@ -1,4 +1,5 @@
 """Every example in the documentation of a public name runs and prints what it says."""
+
 import doctest
 import inspect
 import sys
@@ -22,8 +23,14 @@ def examples():
             seen.add(id(value))
             members = [(name, value)]
             if inspect.isclass(value):
-                members += [(f"{name}.{k}", v) for k, v in vars(value).items() if inspect.isfunction(v) and not k.startswith("_")
-                            and k == v.__name__ and v.__qualname__.startswith(value.__name__)]
+                members += [
+                    (f"{name}.{k}", v)
+                    for k, v in vars(value).items()
+                    if inspect.isfunction(v)
+                    and not k.startswith("_")
+                    and k == v.__name__
+                    and v.__qualname__.startswith(value.__name__)
+                ]
             for label, member in members:
                 for test in finder.find(member, label, globs={"paddle": paddle}):
                     if test.examples:

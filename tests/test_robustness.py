@@ -1,4 +1,5 @@
 """Hostile calls, processes that fork, threads, copies: nothing crashes, hangs or fails with an error from inside."""
+
 import copy
 import multiprocessing
 import pickle
@@ -20,26 +21,41 @@ X = paddle.ones([3, 4])
 HUGE = 1 << 40
 
 
-@pytest.mark.parametrize("call", [
-    lambda: paddle.zeros([1 << 62, 4]), lambda: paddle.zeros([HUGE]), lambda: paddle.arange(HUGE),
-    lambda: paddle.eye(1 << 20),
-    lambda: X.expand([HUGE, 3, 4]), lambda: F.sequence_mask(X, HUGE), lambda: paddle.rand([1 << 38]),
-    lambda: F.pad(paddle.ones([1, 1, 4, 4]), [HUGE] * 4), lambda: paddle.tile(X, [HUGE, HUGE]),
-    lambda: F.one_hot(paddle.to_tensor([0, 1]), HUGE)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: paddle.zeros([1 << 62, 4]),
+        lambda: paddle.zeros([HUGE]),
+        lambda: paddle.arange(HUGE),
+        lambda: paddle.eye(1 << 20),
+        lambda: X.expand([HUGE, 3, 4]),
+        lambda: F.sequence_mask(X, HUGE),
+        lambda: paddle.rand([1 << 38]),
+        lambda: F.pad(paddle.ones([1, 1, 4, 4]), [HUGE] * 4),
+        lambda: paddle.tile(X, [HUGE, HUGE]),
+        lambda: F.one_hot(paddle.to_tensor([0, 1]), HUGE),
+    ],
+)
 def test_results_that_no_device_can_hold_raise(call):
     with pytest.raises(MemoryError, match=r"\(ResourceExhausted\) \w+: "):
         call()
 
 
 HOSTILE = {
-    "None": lambda: paddle.ceil(None), "a dict": lambda: paddle.abs({}), "text": lambda: paddle.acos("a"),
+    "None": lambda: paddle.ceil(None),
+    "a dict": lambda: paddle.abs({}),
+    "text": lambda: paddle.acos("a"),
     "in place on None": lambda: paddle.tanh_(None),
-    "too few": lambda: paddle.roll(X), "too many": lambda: paddle.add(X, X, 1, 2, 3),
-    "a list of numbers": lambda: paddle.histogram(X, 100, [0, 1]), "a tensor as type": lambda: paddle.cast(X, X),
-    "a number as type": lambda: X.astype(-1), "a list as offset": lambda: paddle.diagonal(X, [0, 1]),
+    "too few": lambda: paddle.roll(X),
+    "too many": lambda: paddle.add(X, X, 1, 2, 3),
+    "a list of numbers": lambda: paddle.histogram(X, 100, [0, 1]),
+    "a tensor as type": lambda: paddle.cast(X, X),
+    "a number as type": lambda: X.astype(-1),
+    "a list as offset": lambda: paddle.diagonal(X, [0, 1]),
     "a tensor of two as number": lambda: paddle.eye(paddle.to_tensor([2, 3])),
     "no tensor as out": lambda: paddle.assign(X, -1),
-    "an error of NumPy": lambda: paddle.linspace(2 ** 70, 5, 4), "no layer input": lambda: F.conv2d(None, X),
+    "an error of NumPy": lambda: paddle.linspace(2**70, 5, 4),
+    "no layer input": lambda: F.conv2d(None, X),
 }
 
 
@@ -69,8 +85,9 @@ def train(net, optimizer, x, steps):
     return net[0].weight.numpy()
 
 
-@pytest.mark.parametrize("how", [copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))],
-                         ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "how", [copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))], ids=["deepcopy", "pickle"]
+)
 @pytest.mark.parametrize("rule", ["Momentum", "Adam"])
 def test_copies_of_a_layer_and_its_optimizer_train_on_alike(how, rule):
     net = paddle.nn.Sequential(paddle.nn.Linear(4, 3), paddle.nn.Linear(3, 2))
@@ -92,6 +109,7 @@ def test_gradients_of_several_threads_add_up_and_modes_are_their_own():
         seen.append(paddle.is_grad_enabled())
         for _ in range(50):
             (w * 2).sum().backward()
+
     with paddle.no_grad():
         threads = [threading.Thread(target=work) for _ in range(4)]
         for thread in threads:
@@ -129,17 +147,19 @@ def test_a_forked_process_reads_tensors_and_refuses_to_compute():
 
 
 def test_a_process_that_forks_before_it_computes_is_free():
-    code = ("import os, paddle\n"
-            "child = os.fork()\n"
-            "print(float((paddle.ones([64, 64]) @ paddle.ones([64, 64])).sum()), flush=True)\n"
-            "if child: assert os.waitpid(child, 0)[1] == 0")
+    code = (
+        "import os, paddle\n"
+        "child = os.fork()\n"
+        "print(float((paddle.ones([64, 64]) @ paddle.ones([64, 64])).sum()), flush=True)\n"
+        "if child: assert os.waitpid(child, 0)[1] == 0"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["262144.0"] * 2, done.stderr
 
 
 def test_numbers_far_outside():
     assert paddle.roll(paddle.arange(12), HUGE).tolist() == np.roll(np.arange(12), HUGE % 12).tolist()
-    assert paddle.roll(paddle.arange(12), -2 ** 70, 0)[0].item() == 2 ** 70 % 12
+    assert paddle.roll(paddle.arange(12), -(2**70), 0)[0].item() == 2**70 % 12
     grid = paddle.to_tensor([[[[1e30, 0.0], [-1e30, 1e30], [float("inf"), 0.0]]]])
     assert F.grid_sample(paddle.ones([1, 1, 2, 2]), grid).tolist() == [[[[0.0, 0.0, 0.0]]]]
 
@@ -150,9 +170,15 @@ def test_windows_much_larger_than_x_cost_nothing(pool):
     assert pool(x, HUGE, padding=0).tolist() == [[[6.0 if pool is F.max_pool1d else 3.0]]]
 
 
-@pytest.mark.parametrize("call", [
-    lambda: paddle.tensor_split(X, HUGE), lambda: paddle.hsplit(X, HUGE), lambda: paddle.multigammaln(X + 9, HUGE),
-    lambda: paddle.linalg.svd_lowrank(X, niter=HUGE)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: paddle.tensor_split(X, HUGE),
+        lambda: paddle.hsplit(X, HUGE),
+        lambda: paddle.multigammaln(X + 9, HUGE),
+        lambda: paddle.linalg.svd_lowrank(X, niter=HUGE),
+    ],
+)
 def test_counts_without_limit_are_errors(call):
     with pytest.raises(ValueError, match=r"\(InvalidArgument\) \w+: "):
         call()

@@ -1,4 +1,5 @@
 """The shape of the house: imports only go down, files stay readable, public names are documented."""
+
 import ast
 import inspect
 import subprocess
@@ -21,7 +22,7 @@ def imported(path):
     package = ("paddle", *path.relative_to(ROOT).parent.parts)
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.ImportFrom) and node.level:
-            base = package[:len(package) - node.level + 1]
+            base = package[: len(package) - node.level + 1]
             names = [(*base, *node.module.split("."))] if node.module else [(*base, alias.name) for alias in node.names]
             yield from names
 
@@ -54,20 +55,38 @@ def test_every_operator_is_one_kernel_with_a_documented_face():
         assert isinstance(op, Kernel) and op.name == name
 
 
-MODULES = ["paddle", "paddle.nn", "paddle.nn.functional", "paddle.optimizer", "paddle.optimizer.lr", "paddle.io",
-           "paddle.metric", "paddle.autograd", "paddle.linalg", "paddle.vision.transforms"]
+MODULES = [
+    "paddle",
+    "paddle.nn",
+    "paddle.nn.functional",
+    "paddle.optimizer",
+    "paddle.optimizer.lr",
+    "paddle.io",
+    "paddle.metric",
+    "paddle.autograd",
+    "paddle.linalg",
+    "paddle.vision.transforms",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_public_names_are_documented(name):
     module = sys.modules[name]
-    missing = [n for n, value in vars(module).items() if not n.startswith("_") and (inspect.isfunction(value) or inspect.isclass(value))
-               and (value.__module__ or "").startswith("paddle") and not inspect.getdoc(value)]
+    missing = [
+        n
+        for n, value in vars(module).items()
+        if not n.startswith("_")
+        and (inspect.isfunction(value) or inspect.isclass(value))
+        and (value.__module__ or "").startswith("paddle")
+        and not inspect.getdoc(value)
+    ]
     assert not missing
 
 
 def test_import_brings_no_heavy_package():
-    code = ("import sys, paddle; heavy = [m for m in ('PIL', 'scipy', 'sklearn', 'tqdm', 'safetensors', 'torch', 'onnx') "
-            "if m in sys.modules]; print(heavy)")
+    code = (
+        "import sys, paddle; heavy = [m for m in ('PIL', 'scipy', 'sklearn', 'tqdm', 'safetensors', 'torch', 'onnx') "
+        "if m in sys.modules]; print(heavy)"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT.parent)
     assert out.stdout.strip() == "[]", out.stdout + out.stderr

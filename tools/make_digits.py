@@ -4,6 +4,7 @@
 
 Needs scikit-learn and Pillow. The result is the same byte for byte (the gzip headers carry no time).
 """
+
 import gzip
 import os
 import struct

@@ -1,9 +1,11 @@
 """The context in which operators choose the type that they compute in."""
+
 from __future__ import annotations
 
 import contextlib
 import functools
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ..engine import dtype as dtypes
 from ..engine import errors
@@ -14,8 +16,15 @@ from ..engine.tensor import Tensor
 from . import fp8
 from .amp_lists import ONLY_X, black_list, names, white_list
 
-__all__ = ["amp_guard", "auto_cast", "autocast", "get_autocast_cpu_dtype", "get_autocast_dtype",
-           "get_autocast_gpu_dtype", "is_autocast_enabled"]
+__all__ = [
+    "amp_guard",
+    "auto_cast",
+    "autocast",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
+    "is_autocast_enabled",
+]
 
 _CASTABLE = frozenset((dtypes.float32, dtypes.float16, dtypes.bfloat16))
 LOW_TYPES = ("float16", "bfloat16", "float8_e4m3fn")
@@ -35,12 +44,19 @@ class Policy:
         self.kinds: dict[Kernel, str] = {}
 
     def kind(self, op: Kernel) -> str:
-        """"white", "black", "gray", or "keep" for what is no computation."""
+        """ "white", "black", "gray", or "keep" for what is no computation."""
         found = self.kinds.get(op)
         if found is None:
             own = names(op.name)
-            found = self.kinds[op] = "keep" if op.name == "cast" else "black" if own & self.black else \
-                "white" if own & self.white else "gray"
+            found = self.kinds[op] = (
+                "keep"
+                if op.name == "cast"
+                else "black"
+                if own & self.black
+                else "white"
+                if own & self.white
+                else "gray"
+            )
         return found
 
     def cast(self, op: Kernel, args: tuple) -> tuple:
@@ -59,7 +75,7 @@ class Policy:
             return args
         modes.amp = None
         try:
-            return tuple(_convert(a, target) for a in seen) + args[len(seen):]
+            return tuple(_convert(a, target) for a in seen) + args[len(seen) :]
         finally:
             modes.amp = self
 
@@ -69,8 +85,10 @@ class Policy:
 
 
 def _any_float32(args: Any) -> bool:
-    return any(a.dtype is dtypes.float32 if isinstance(a, Tensor) else isinstance(a, (list, tuple)) and _any_float32(a)
-               for a in args)
+    return any(
+        a.dtype is dtypes.float32 if isinstance(a, Tensor) else isinstance(a, (list, tuple)) and _any_float32(a)
+        for a in args
+    )
 
 
 def _differs(target: DType, arg: Any) -> bool:
@@ -105,14 +123,21 @@ def _list(what: str, value: Any) -> frozenset:
     if value is None:
         return frozenset()
     if isinstance(value, str) or not isinstance(value, (set, frozenset, list, tuple)):
-        raise errors.TypeError_(f"auto_cast: {what} must be a set, list or tuple of operator names, got "
-                                f"{errors.describe(value)}")
+        raise errors.TypeError_(
+            f"auto_cast: {what} must be a set, list or tuple of operator names, got {errors.describe(value)}"
+        )
     return frozenset(value)
 
 
 @contextlib.contextmanager
-def auto_cast(enable: bool = True, custom_white_list: Any = None, custom_black_list: Any = None, level: str = "O1",
-              dtype: Any = "float16", use_promote: bool = True) -> Iterator[None]:
+def auto_cast(
+    enable: bool = True,
+    custom_white_list: Any = None,
+    custom_black_list: Any = None,
+    level: str = "O1",
+    dtype: Any = "float16",
+    use_promote: bool = True,
+) -> Iterator[None]:
     """Automatic mixed precision: inside, every operator chooses the type that it computes in. Works on every device.
 
     Operators of the white list compute in `dtype`, those of the black list in float32 (see `amp_lists`). The others, at

@@ -1,11 +1,13 @@
 """Finding where numbers go wrong: counting operators by type, checking results for NaN and infinity."""
+
 from __future__ import annotations
 
 import contextlib
 import enum
 import functools
 import sys
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,9 +19,18 @@ from ..engine.random import generator
 from ..engine.tensor import Tensor, _make
 from .amp_lists import names
 
-__all__ = ["DebugMode", "TensorCheckerConfig", "check_layer_numerics", "check_numerics", "collect_operator_stats",
-           "compare_accuracy", "disable_operator_stats_collection", "disable_tensor_checker",
-           "enable_operator_stats_collection", "enable_tensor_checker"]
+__all__ = [
+    "DebugMode",
+    "TensorCheckerConfig",
+    "check_layer_numerics",
+    "check_numerics",
+    "collect_operator_stats",
+    "compare_accuracy",
+    "disable_operator_stats_collection",
+    "disable_tensor_checker",
+    "enable_operator_stats_collection",
+    "enable_tensor_checker",
+]
 
 
 class DebugMode(enum.Enum):
@@ -33,6 +44,7 @@ class DebugMode(enum.Enum):
 
 # ---- one tensor ----
 
+
 @jax.jit
 def _statistics(x: Any) -> tuple:
     wide = jnp.abs(x) if jnp.iscomplexobj(x) else x.astype(jnp.promote_types(x.dtype, jnp.float32))
@@ -42,8 +54,9 @@ def _statistics(x: Any) -> tuple:
 
 
 @errors.clean
-def check_numerics(tensor: Tensor, op_type: str, var_name: str,
-                   debug_mode: DebugMode = DebugMode.CHECK_NAN_INF_AND_ABORT) -> tuple[Tensor, Tensor]:
+def check_numerics(
+    tensor: Tensor, op_type: str, var_name: str, debug_mode: DebugMode = DebugMode.CHECK_NAN_INF_AND_ABORT
+) -> tuple[Tensor, Tensor]:
     """Look for NaN and infinity in a tensor.
 
     Args:
@@ -73,8 +86,10 @@ def check_numerics(tensor: Tensor, op_type: str, var_name: str,
     if bad or debug_mode is DebugMode.CHECK_ALL:
         nan, inf, zero = np.asarray(counts).tolist()
         high, low, mean = np.asarray(values).tolist()
-        text = (f"op={op_type}, tensor={var_name}, dtype={tensor.dtype.name}, numel={value.size}, num_nan={nan}, "
-                f"num_inf={inf}, num_zero={zero}, max={high:e}, min={low:e}, mean={mean:e}")
+        text = (
+            f"op={op_type}, tensor={var_name}, dtype={tensor.dtype.name}, numel={value.size}, num_nan={nan}, "
+            f"num_inf={inf}, num_zero={zero}, max={high:e}, min={low:e}, mean={mean:e}"
+        )
         if bad and debug_mode is DebugMode.CHECK_NAN_INF_AND_ABORT:
             raise errors.RuntimeError_(f"check_numerics: there are NaN or infinities: {text}")
         print(f"[PRECISION] {'[ERROR] ' if bad else ''}in {text}", file=sys.stderr)
@@ -86,6 +101,7 @@ def check_layer_numerics(func: Callable) -> Callable:
 
     Raises RuntimeError, when the layer is called, where one is found or the first input is no tensor.
     """
+
     @functools.wraps(func)
     def forward(self, *args, **kwargs):
         if not args or not isinstance(args[0], Tensor):
@@ -97,10 +113,12 @@ def check_layer_numerics(func: Callable) -> Callable:
             return func(self, *args, **kwargs)
         finally:
             flags.set_flags({"FLAGS_check_nan_inf": before})
+
     return forward
 
 
 # ---- every operator ----
+
 
 class TensorCheckerConfig:
     """What `enable_tensor_checker` checks.
@@ -126,11 +144,20 @@ class TensorCheckerConfig:
 
     current_step_id = 0
 
-    def __init__(self, enable, debug_mode=DebugMode.CHECK_NAN_INF_AND_ABORT, output_dir=None, checked_op_list=None,
-                 skipped_op_list=None, debug_step=None, stack_height_limit=1):
+    def __init__(
+        self,
+        enable,
+        debug_mode=DebugMode.CHECK_NAN_INF_AND_ABORT,
+        output_dir=None,
+        checked_op_list=None,
+        skipped_op_list=None,
+        debug_step=None,
+        stack_height_limit=1,
+    ):
         if not isinstance(debug_mode, DebugMode):
-            raise errors.TypeError_("TensorCheckerConfig: debug_mode must be a DebugMode, got "
-                                    f"{errors.describe(debug_mode)}")
+            raise errors.TypeError_(
+                f"TensorCheckerConfig: debug_mode must be a DebugMode, got {errors.describe(debug_mode)}"
+            )
         if debug_mode in (DebugMode.CHECK_ALL, DebugMode.CHECK_ALL_FOR_OVERFLOW):
             raise errors.NotImplemented_(f"TensorCheckerConfig: {debug_mode}")
         if output_dir is not None:
@@ -143,8 +170,9 @@ class TensorCheckerConfig:
         if debug_step is not None:
             if not isinstance(debug_step, (list, tuple)):
                 raise errors.ValueError_("TensorCheckerConfig: debug_step must be a list or tuple")
-            assert len(debug_step) == 2 and debug_step[1] > debug_step[0], \
+            assert len(debug_step) == 2 and debug_step[1] > debug_step[0], (
                 f"(InvalidArgument) TensorCheckerConfig: debug_step must be [first, end), got {debug_step}"
+            )
             self.start_step, self.end_step = debug_step
             TensorCheckerConfig.current_step_id = 0
 
@@ -234,7 +262,8 @@ def collect_operator_stats() -> Iterator[None]:
         disable_operator_stats_collection()
 
 
-def compare_accuracy(dump_path: str, another_dump_path: str, output_filename: str, loss_scale: float = 1,
-                     dump_all_tensors: bool = False) -> None:
+def compare_accuracy(
+    dump_path: str, another_dump_path: str, output_filename: str, loss_scale: float = 1, dump_all_tensors: bool = False
+) -> None:
     """Compare two dumps of a training run. Not built: raises NotImplementedError."""
     raise errors.NotImplemented_("amp.debugging.compare_accuracy")

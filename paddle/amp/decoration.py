@@ -1,4 +1,5 @@
 """Models with 16-bit parameters and optimizers that keep 32-bit ones."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,9 +17,16 @@ __all__ = ["amp_decorate", "decorate", "is_bfloat16_supported", "is_float16_supp
 
 
 @errors.clean
-def decorate(models: Any, optimizers: Any = None, level: str = "O1", dtype: Any = "float16",
-             master_weight: bool | None = None, save_dtype: Any = None, master_grad: bool = False,
-             excluded_layers: Any = None) -> Any:
+def decorate(
+    models: Any,
+    optimizers: Any = None,
+    level: str = "O1",
+    dtype: Any = "float16",
+    master_weight: bool | None = None,
+    save_dtype: Any = None,
+    master_grad: bool = False,
+    excluded_layers: Any = None,
+) -> Any:
     """Prepare models and optimizers for training at level O2: parameters in 16 bits, except those of batch
     normalisation, and a float32 master copy of each in the optimizer. At level O1 nothing changes.
 
@@ -74,8 +82,9 @@ def _all(what: str, given: Any, kind: type) -> list:
     for value in values:
         inner = getattr(value, "_inner_opt", value)  # a wrapper around an optimizer
         if not isinstance(inner, kind):
-            raise errors.TypeError_(f"decorate: {what} must be of type {kind.__name__} or a list of them, got "
-                                    f"{errors.describe(value)}")
+            raise errors.TypeError_(
+                f"decorate: {what} must be of type {kind.__name__} or a list of them, got {errors.describe(value)}"
+            )
     return values
 
 
@@ -84,8 +93,9 @@ def _save_dtype(save_dtype: Any) -> Any:
         return None
     found = to_dtype(save_dtype)
     if found.name not in ("float16", "bfloat16", "float32", "float64"):
-        raise errors.ValueError_("decorate: save_dtype must be float16, bfloat16, float32 or float64, got "
-                                 f"{found.name}")
+        raise errors.ValueError_(
+            f"decorate: save_dtype must be float16, bfloat16, float32 or float64, got {found.name}"
+        )
     return found
 
 
@@ -100,8 +110,9 @@ def _excluded(excluded: Any) -> tuple[set[int], tuple[type, ...]]:
         elif isinstance(value, type) and issubclass(value, Layer):
             kinds.append(value)
         else:
-            raise errors.TypeError_("decorate: excluded_layers must be Layers or classes of Layers, got "
-                                    f"{errors.describe(value)}")
+            raise errors.TypeError_(
+                f"decorate: excluded_layers must be Layers or classes of Layers, got {errors.describe(value)}"
+            )
     return ids, tuple(kinds)
 
 

@@ -6,10 +6,12 @@ delayed: it comes from the largest values that the last calls saw, so that measu
 product is written as widened operands times their scales: where the hardware has 8-bit units the compiler turns that
 into one 8-bit product, elsewhere the same numbers are multiplied in the wider type.
 """
+
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -70,6 +72,7 @@ def _measure(x: Any, history: Any, fresh: bool, kind: tuple) -> tuple:
 
 # ---- products with a parameter ----
 
+
 @fp8_op(differentiable=False)
 def fp8_linear(x, weight, bias, x_history, weight_history, fresh, transposed, low, wide):
     """(x @ weight + bias, x and weight in 8 bits, their scales, their histories)"""
@@ -117,8 +120,9 @@ class _Linear(PyLayer):
         if scaling is None:
             scaling = weight.__dict__["_fp8"] = Scaling()
         wide = _wide()
-        out, *kept, inputs, own = fp8_linear(x, weight, bias, scaling.inputs, scaling.weight, not scaling.called,
-                                             transposed, low.name, wide)
+        out, *kept, inputs, own = fp8_linear(
+            x, weight, bias, scaling.inputs, scaling.weight, not scaling.called, transposed, low.name, wide
+        )
         scaling.inputs._storage.write(inputs._value)
         scaling.weight._storage.write(own._value)
         scaling.called = True
@@ -135,15 +139,17 @@ class _Linear(PyLayer):
             raise errors.NotImplemented_("the second derivative of a product in 8 bits with delayed scales")
         scaling = ctx.scaling
         kept = [_make(t.unpack()) if isinstance(t, Packed) else t for t in ctx.kept]
-        *grads, history = fp8_linear_grad(g, *kept, scaling.gradient, not scaling.called_back, ctx.transposed, ctx.wide,
-                                          *ctx.types)
+        *grads, history = fp8_linear_grad(
+            g, *kept, scaling.gradient, not scaling.called_back, ctx.transposed, ctx.wide, *ctx.types
+        )
         scaling.gradient._storage.write(history._value)
         scaling.called_back = True
         found = iter(grads)
-        return tuple(None if t is None else next(found) for t in ctx.types[:2 + ctx.with_bias])
+        return tuple(None if t is None else next(found) for t in ctx.types[: 2 + ctx.with_bias])
 
 
 # ---- products of two computed tensors ----
+
 
 def _product_gradient(inputs, outputs, cotangents, transpose_x, transpose_y, low, wide):
     x, y = (_round(a, E4M3, wide) for a in inputs)

@@ -3,6 +3,7 @@
 Scale, counters and the finding of infinities stay on the device; no step waits for them (Micikevicius et al., "Mixed
 Precision Training", ICLR 2018).
 """
+
 from __future__ import annotations
 
 import enum
@@ -21,7 +22,7 @@ from ..optimizer import Optimizer
 __all__ = ["AmpScaler", "GradScaler", "OptimizerState"]
 
 _SETTINGS = ("incr_ratio", "decr_ratio", "incr_every_n_steps", "decr_every_n_nan_or_inf", "use_dynamic_loss_scaling")
-STUCK = 2.0 ** -20  # a scale below this means that the gradients are not finite whatever the scale
+STUCK = 2.0**-20  # a scale below this means that the gradients are not finite whatever the scale
 LOOK_EVERY = 128  # steps; then the scale of that many steps ago, long computed, is looked at
 
 
@@ -60,8 +61,16 @@ def _skipping(found: Any) -> Any:
 class AmpScaler:
     """Scales losses and gradients; see `GradScaler`, which has the steps one by one as well."""
 
-    def __init__(self, enable=True, init_loss_scaling=2.0**15, incr_ratio=2.0, decr_ratio=0.5, incr_every_n_steps=1000,
-                 decr_every_n_nan_or_inf=1, use_dynamic_loss_scaling=True):
+    def __init__(
+        self,
+        enable=True,
+        init_loss_scaling=2.0**15,
+        incr_ratio=2.0,
+        decr_ratio=0.5,
+        incr_every_n_steps=1000,
+        decr_every_n_nan_or_inf=1,
+        use_dynamic_loss_scaling=True,
+    ):
         who = type(self).__name__
         assert incr_ratio > 1.0, f"(InvalidArgument) {who}: incr_ratio must be above 1, got {incr_ratio}"
         assert 0 < decr_ratio < 1.0, f"(InvalidArgument) {who}: decr_ratio must be in (0, 1), got {decr_ratio}"
@@ -115,8 +124,11 @@ class AmpScaler:
             return
         state, _ = self._state(optimizer)
         if state is not OptimizerState.INIT:
-            raise errors.RuntimeError_("unscale_: it was called already since the last update()" if state is
-                                       OptimizerState.UNSCALED else "unscale_: it must be called before step()")
+            raise errors.RuntimeError_(
+                "unscale_: it was called already since the last update()"
+                if state is OptimizerState.UNSCALED
+                else "unscale_: it must be called before step()"
+            )
         gradients = [p._grad for p in optimizer._parameter_list if p._grad is not None and not p._stop]
         bad = jnp.zeros((), bool)
         if gradients:
@@ -163,9 +175,12 @@ class AmpScaler:
             return
         if self._use_dynamic_loss_scaling:
             scale, inverse, counts = _advance(
-                self._scale._value, self._counts._value, self._found._value,
+                self._scale._value,
+                self._counts._value,
+                self._found._value,
                 np.array([self._incr_ratio, self._decr_ratio], np.float32),
-                np.array([self._incr_every_n_steps, self._decr_every_n_nan_or_inf], np.int32))
+                np.array([self._incr_every_n_steps, self._decr_every_n_nan_or_inf], np.int32),
+            )
             self._scale._storage.write(scale)
             self._inverse._storage.write(inverse)
             self._counts._storage.write(counts)
@@ -180,9 +195,11 @@ class AmpScaler:
             return
         if self._earlier is not None and self._earlier < STUCK:
             self._warned = True
-            warnings.warn(f"{type(self).__name__}: the loss scale fell to {float(self._earlier):g}; the gradients are "
-                          "infinite or NaN in every step. FLAGS_check_nan_inf names the operator; were they cleared?",
-                          stacklevel=4)
+            warnings.warn(
+                f"{type(self).__name__}: the loss scale fell to {float(self._earlier):g}; the gradients are "
+                "infinite or NaN in every step. FLAGS_check_nan_inf names the operator; were they cleared?",
+                stacklevel=4,
+            )
         self._earlier = self._scale._value
 
     # ---- settings ----
@@ -292,10 +309,25 @@ class GradScaler(AmpScaler):
         >>> scaler.step(sgd); scaler.update(); sgd.clear_grad()
     """
 
-    def __init__(self, enable=True, init_loss_scaling=2.0**16, incr_ratio=2.0, decr_ratio=0.5, incr_every_n_steps=2000,
-                 decr_every_n_nan_or_inf=1, use_dynamic_loss_scaling=True):
-        super().__init__(enable, init_loss_scaling, incr_ratio, decr_ratio, incr_every_n_steps, decr_every_n_nan_or_inf,
-                         use_dynamic_loss_scaling)
+    def __init__(
+        self,
+        enable=True,
+        init_loss_scaling=2.0**16,
+        incr_ratio=2.0,
+        decr_ratio=0.5,
+        incr_every_n_steps=2000,
+        decr_every_n_nan_or_inf=1,
+        use_dynamic_loss_scaling=True,
+    ):
+        super().__init__(
+            enable,
+            init_loss_scaling,
+            incr_ratio,
+            decr_ratio,
+            incr_every_n_steps,
+            decr_every_n_nan_or_inf,
+            use_dynamic_loss_scaling,
+        )
 
     step = AmpScaler._step
     update = AmpScaler._update

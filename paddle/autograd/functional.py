@@ -1,14 +1,17 @@
 """Jacobians and Hessians of tensors that were computed already. Rows are computed when they are read."""
+
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
 from ..engine.autograd import grad
-from ..engine.tensor import Size, Tensor, _make
+from ..engine.shape import Size
+from ..engine.tensor import Tensor, _make
 from ..ops.joining import concat, stack
 
 
@@ -26,8 +29,10 @@ class Jacobian:
             for value, what in [(ys, "ys")] + [(x, "xs") for x in self._xs]:
                 allowed = (1, 2) if is_batched else (0, 1)
                 if value.ndim not in allowed:
-                    raise errors.ValueError_(f"jacobian: {what} must have {allowed[0]} or {allowed[1]} dimensions "
-                                             f"{'with' if is_batched else 'without'} batch_axis, got {value.ndim}")
+                    raise errors.ValueError_(
+                        f"jacobian: {what} must have {allowed[0]} or {allowed[1]} dimensions "
+                        f"{'with' if is_batched else 'without'} batch_axis, got {value.ndim}"
+                    )
         self._ys = ys
         self._scalar = (ys.ndim == lead, flat is False and len(self._xs) == 1 and self._xs[0].ndim == lead)
         self._flat_ys = ys.reshape([ys.shape[0], -1] if is_batched else [-1])
@@ -46,8 +51,14 @@ class Jacobian:
         if row is None:
             one_hot = np.zeros(self._flat_ys.shape, self._flat_ys.dtype.numpy)
             one_hot[..., i] = 1
-            grads = grad(self._flat_ys, self._xs, _make(jnp.asarray(one_hot)), retain_graph=True, create_graph=True,
-                         allow_unused=True)
+            grads = grad(
+                self._flat_ys,
+                self._xs,
+                _make(jnp.asarray(one_hot)),
+                retain_graph=True,
+                create_graph=True,
+                allow_unused=True,
+            )
             parts = []
             for x, g in zip(self._xs, grads):
                 g = _make(jnp.zeros_like(x._value)) if g is None else g
@@ -62,7 +73,7 @@ class Jacobian:
             return self._row(0)[0]
         if Ellipsis in items:
             at = items.index(Ellipsis)
-            items[at:at + 1] = [slice(None)] * (ndim - len(items) + 1)
+            items[at : at + 1] = [slice(None)] * (ndim - len(items) + 1)
         items += [slice(None)] * (ndim - len(items))
         if len(items) > ndim:
             raise errors.IndexError_(f"jacobian: {len(items)} indices for {ndim} axes")
@@ -75,10 +86,10 @@ class Jacobian:
         rows = items[lead]
         chosen = range(self._m)[rows]
         if isinstance(chosen, int):
-            matrix, rest = self._row(chosen), items[:lead] + items[lead + 1:]
+            matrix, rest = self._row(chosen), items[:lead] + items[lead + 1 :]
         else:
             matrix = stack([self._row(i) for i in chosen], axis=lead)
-            rest = items[:lead] + [slice(None)] + items[lead + 1:]
+            rest = items[:lead] + [slice(None)] + items[lead + 1 :]
         if self._scalar[1]:
             matrix = matrix[..., 0]
         return matrix[tuple(rest)] if rest else matrix
@@ -156,12 +167,14 @@ def hessian(ys: Tensor, xs: Any, batch_axis: int | None = None) -> Any:
     batched = _batched(batch_axis, "hessian")
     per_element = int(np.prod(ys.shape[1:])) if batched else int(np.prod(ys.shape))
     if per_element != 1:
-        raise errors.ValueError_(f"hessian: ys must be one number{' for each batch element' if batched else ''}, got shape {list(ys.shape)}")
+        raise errors.ValueError_(
+            f"hessian: ys must be one number{' for each batch element' if batched else ''}, got shape {list(ys.shape)}"
+        )
     inputs = list(xs) if _nested(xs) else [xs]
     y = ys.reshape([ys.shape[0]] if batched else [])
     first = []
     for x in inputs:
-        found, = grad(y.sum(), [x], create_graph=True, allow_unused=True)
+        (found,) = grad(y.sum(), [x], create_graph=True, allow_unused=True)
         first.append(x * 0 if found is None else found)
     table = tuple(tuple(Hessian(f, x, batched) for x in inputs) for f in first)
     return table if _nested(xs) else table[0][0]

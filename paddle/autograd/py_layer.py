@@ -1,7 +1,9 @@
 """Operators with a backward written by the user."""
+
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -66,8 +68,10 @@ class PyLayerNode(Node):
 
     def run(self, cotangents: list, record: Callable | None, live_only: bool) -> Sequence[Any]:
         if self.context is None:
-            raise errors.RuntimeError_(f"{self.name}: backward through the same graph a second time; what it saved was "
-                                       "released. Pass retain_graph=True to the first backward or grad")
+            raise errors.RuntimeError_(
+                f"{self.name}: backward through the same graph a second time; what it saved was "
+                "released. Pass retain_graph=True to the first backward or grad"
+            )
         given = []
         for c, spec in zip(cotangents, self.specs):
             if c is None:
@@ -83,13 +87,15 @@ class PyLayerNode(Node):
                 source = iter(found)
                 found = [next(source) if live else None for live in self.live]
             else:
-                raise errors.ValueError_(f"{self.name}.backward: forward had {n} tensors as inputs, backward returned "
-                                         f"{len(found)} gradients")
+                raise errors.ValueError_(
+                    f"{self.name}.backward: forward had {n} tensors as inputs, backward returned {len(found)} gradients"
+                )
         results: list[Any] = []
         for i, gradient in enumerate(found):
             if gradient is not None and not isinstance(gradient, Tensor):
-                raise errors.TypeError_(f"{self.name}.backward: gradient {i} must be a Tensor or None, got "
-                                        f"{type(gradient).__name__}")
+                raise errors.TypeError_(
+                    f"{self.name}.backward: gradient {i} must be a Tensor or None, got {type(gradient).__name__}"
+                )
             results.append(gradient if record is not None or gradient is None else gradient._value)
         return results
 
@@ -136,7 +142,9 @@ class PyLayer(PyLayerContext):
         outs = list(out) if isinstance(out, (tuple, list)) else [out]
         found = [o for o in outs if isinstance(o, Tensor)]
         if not found:
-            raise errors.TypeError_(f"{cls.__name__}.forward: at least one output must be a Tensor, got {errors.describe(out)}")
+            raise errors.TypeError_(
+                f"{cls.__name__}.forward: at least one output must be a Tensor, got {errors.describe(out)}"
+            )
         if not modes.grad or not any(not t._stop and t._node is not None for t in inputs):
             return out
         node = PyLayerNode(cls, context, inputs, [(o._value.shape, o._value.dtype) for o in found])

@@ -1,7 +1,9 @@
 """Hooks on what the tape saves."""
+
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..engine import errors
 from ..engine.modes import set_mode

@@ -1,10 +1,12 @@
 """PyTorch's forms of functions of tensors."""
+
 from __future__ import annotations
 
 import os
 from typing import Any, NamedTuple
 
-from ..engine import errors, random as _random
+from ..engine import errors
+from ..engine import random as _random
 from ..engine.op import _write_out, api
 from ..engine.tensor import Tensor
 from ..ops import comparison, equations, joining, manipulation, math, reduction, search, statistics
@@ -48,17 +50,19 @@ def _extremum(name: str, input: Any, args: tuple, kwargs: dict, out: Any) -> Any
     input = tensor_of(name, input, "input")
     names = ["other"] if "other" in kwargs or args and isinstance(args[0], Tensor) else ["dim", "keepdim"]
     if len(args) > len(names):
-        raise errors.TypeError_(f"{name}: takes (input), (input, dim, keepdim=False) or (input, other), got "
-                                f"{len(args) + 1} "
-                                "arguments")
+        raise errors.TypeError_(
+            f"{name}: takes (input), (input, dim, keepdim=False) or (input, other), got {len(args) + 1} arguments"
+        )
     for key, value in zip(names, args):
         if key in kwargs:
             raise errors.TypeError_(f"{name}: argument {key!r} is given twice")
         kwargs[key] = value
     unknown = [k for k in kwargs if k not in names]
     if unknown or names[0] not in kwargs and kwargs:
-        raise errors.TypeError_(f"{name}: takes (input), (input, dim, keepdim=False) or (input, other), got "
-                                f"{', '.join(unknown or kwargs)}; paddle.{name} takes axis")
+        raise errors.TypeError_(
+            f"{name}: takes (input), (input, dim, keepdim=False) or (input, other), got "
+            f"{', '.join(unknown or kwargs)}; paddle.{name} takes axis"
+        )
     if not kwargs:
         found = getattr(reduction, name)(input)
         return found if out is None else _write_out(name, found, out)

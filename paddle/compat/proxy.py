@@ -1,12 +1,14 @@
 """`import torch` gives paddle: a finder of modules that answers for PyTorch."""
+
 from __future__ import annotations
 
 import importlib
 import importlib.abc
 import importlib.machinery
 import sys
+from collections.abc import Iterable
 from types import ModuleType
-from typing import Any, Iterable
+from typing import Any
 
 from ..engine import errors
 
@@ -62,7 +64,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _sources(name: str) -> list[ModuleType]:
-    rest = name[len(NAME):]
+    rest = name[len(NAME) :]
     found = []
     for package in ("paddle.compat", "paddle"):
         try:
@@ -83,8 +85,13 @@ def _forget() -> dict[str, ModuleType]:
     return {n: sys.modules.pop(n) for n in names}
 
 
-def enable_torch_proxy(*, scope: Iterable[str] | None = None, blocked_modules: Iterable[str] | None = None,
-                       backend: str = "torch", silent: bool = False) -> None:
+def enable_torch_proxy(
+    *,
+    scope: Iterable[str] | None = None,
+    blocked_modules: Iterable[str] | None = None,
+    backend: str = "torch",
+    silent: bool = False,
+) -> None:
     """From now on `import torch` gives paddle, with the functions of `paddle.compat` where they exist.
 
     Args:

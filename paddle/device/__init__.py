@@ -1,33 +1,105 @@
 """Devices: which there are, which is used, and their memory."""
+
 from __future__ import annotations
 
 from typing import Any
 
 from ..engine import errors, place as _place
-from ..engine.place import (CPUPlace, CUDAPinnedPlace, CUDAPlace, CustomPlace, IPUPlace, Place, TPUPlace, XPUPlace,
-                            set_device)
+from ..engine.place import (
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    CustomPlace,
+    IPUPlace,
+    Place,
+    TPUPlace,
+    XPUPlace,
+    set_device,
+)
 from ..framework.typed import *
 from . import cpu, cuda
-from .memory import (empty_cache, max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved,
-                     reset_max_memory_allocated, reset_max_memory_reserved, reset_peak_memory_stats, synchronize)
-from .properties import (current_device, get_default_device, get_device, get_device_capability, get_device_module,
-                         get_device_name, get_device_properties, ipc_collect, is_available, is_bf16_supported,
-                         set_default_device)
+from .memory import (
+    empty_cache,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    reset_max_memory_allocated,
+    reset_max_memory_reserved,
+    reset_peak_memory_stats,
+    synchronize,
+)
+from .properties import (
+    current_device,
+    get_default_device,
+    get_device,
+    get_device_capability,
+    get_device_module,
+    get_device_name,
+    get_device_properties,
+    ipc_collect,
+    is_available,
+    is_bf16_supported,
+    set_default_device,
+)
 from .random import get_rng_state, manual_seed, manual_seed_all, set_rng_state
-from .streams import (Event, Stream, StreamContext, current_stream, get_stream_from_external,
-                      is_current_stream_capturing,
-                      set_stream, stream, stream_guard)
+from .streams import (
+    Event,
+    Stream,
+    StreamContext,
+    current_stream,
+    get_stream_from_external,
+    is_current_stream_capturing,
+    set_stream,
+    stream,
+    stream_guard,
+)
 
-__all__ = ["get_all_custom_device_type", "get_all_device_type", "get_available_custom_device", "get_available_device",
-           "get_cudnn_version", "get_device", "get_rng_state", "set_rng_state", "is_compiled_with_cinn",
-           "is_compiled_with_cuda", "is_compiled_with_custom_device", "is_compiled_with_distribute",
-           "is_compiled_with_ipu", "is_compiled_with_rocm", "is_compiled_with_xpu", "set_device", "synchronize",
-           "device_count", "empty_cache", "max_memory_allocated", "max_memory_reserved", "memory_allocated",
-           "memory_reserved", "reset_max_memory_allocated", "reset_max_memory_reserved", "device_guard", "device",
-           "reset_peak_memory_stats", "manual_seed", "get_device_capability", "get_device_name",
-           "get_device_properties",
-           "ipc_collect", "is_available", "is_bf16_supported", "Event", "Stream", "StreamContext", "current_stream",
-           "get_stream_from_external", "is_current_stream_capturing", "set_stream", "stream_guard"]
+__all__ = [
+    "get_all_custom_device_type",
+    "get_all_device_type",
+    "get_available_custom_device",
+    "get_available_device",
+    "get_cudnn_version",
+    "get_device",
+    "get_rng_state",
+    "set_rng_state",
+    "is_compiled_with_cinn",
+    "is_compiled_with_cuda",
+    "is_compiled_with_custom_device",
+    "is_compiled_with_distribute",
+    "is_compiled_with_ipu",
+    "is_compiled_with_rocm",
+    "is_compiled_with_xpu",
+    "set_device",
+    "synchronize",
+    "device_count",
+    "empty_cache",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "reset_max_memory_allocated",
+    "reset_max_memory_reserved",
+    "device_guard",
+    "device",
+    "reset_peak_memory_stats",
+    "manual_seed",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "ipc_collect",
+    "is_available",
+    "is_bf16_supported",
+    "Event",
+    "Stream",
+    "StreamContext",
+    "current_stream",
+    "get_stream_from_external",
+    "is_current_stream_capturing",
+    "set_stream",
+    "stream_guard",
+]
 
 
 def get_available_device() -> list[str]:

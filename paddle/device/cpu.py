@@ -1,7 +1,14 @@
 """The CPU."""
+
 from ..engine.place import backend_devices
-from .memory import (max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved,
-                     reset_max_memory_allocated, reset_max_memory_reserved)
+from .memory import (
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    reset_max_memory_allocated,
+    reset_max_memory_reserved,
+)
 from .random import get_rng_state, manual_seed, set_rng_state
 
 

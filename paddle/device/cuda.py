@@ -1,11 +1,21 @@
 """GPUs."""
+
 from __future__ import annotations
 
 from typing import Any
 
 from ..engine import place as _place
-from .memory import (empty_cache, max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved,
-                     memory_summary, reset_max_memory_allocated, reset_max_memory_reserved, synchronize)
+from .memory import (
+    empty_cache,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    memory_summary,
+    reset_max_memory_allocated,
+    reset_max_memory_reserved,
+    synchronize,
+)
 from .properties import get_device_capability, get_device_properties
 from .random import get_rng_state, manual_seed, set_rng_state
 from .streams import Event, Stream, current_stream, stream_guard

@@ -1,4 +1,5 @@
 """Memory of devices, as the engine's allocator reports it."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,8 +12,11 @@ _peak_base: dict[Any, int] = {}
 
 
 def _stats(device: Any) -> tuple[Any, dict]:
-    place = _place.current_place() if device is None else _place.parse_place(
-        f"gpu:{device}" if isinstance(device, int) else device)
+    place = (
+        _place.current_place()
+        if device is None
+        else _place.parse_place(f"gpu:{device}" if isinstance(device, int) else device)
+    )
     found = place.device()
     stats = found.memory_stats()
     if stats is None:  # the CPU allocator keeps no account: count the live arrays

@@ -1,4 +1,5 @@
 """What a device is."""
+
 from __future__ import annotations
 
 import importlib
@@ -7,12 +8,23 @@ import platform
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from ..engine import errors, place as _place
+from ..engine import errors
+from ..engine import place as _place
 from ..engine.tensor import Tensor
 
-__all__ = ["get_device_properties", "get_device_name", "get_device_capability", "is_available", "is_bf16_supported",
-           "ipc_collect", "get_device", "get_default_device", "set_default_device", "get_device_module",
-           "current_device"]
+__all__ = [
+    "get_device_properties",
+    "get_device_name",
+    "get_device_capability",
+    "is_available",
+    "is_bf16_supported",
+    "ipc_collect",
+    "get_device",
+    "get_default_device",
+    "set_default_device",
+    "get_device_module",
+    "current_device",
+]
 
 
 class DeviceProperties(NamedTuple):
@@ -149,6 +161,7 @@ def get_device_module(device: Any = None) -> ModuleType:
     place = _place.current_place() if device is None else _place.parse_place(device)
     names = {"cpu": "paddle.device.cpu", "gpu": "paddle.cuda"}
     if place.kind not in names:
-        raise errors.NotImplemented_(f"get_device_module: there is no module for {place.kind}; paddle.device has its "
-                                     "functions")
+        raise errors.NotImplemented_(
+            f"get_device_module: there is no module for {place.kind}; paddle.device has its functions"
+        )
     return importlib.import_module(names[place.kind])

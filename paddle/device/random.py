@@ -1,9 +1,11 @@
 """The generators of the devices."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from ..engine import place as _place, random as _random
+from ..engine import place as _place
+from ..engine import random as _random
 
 __all__ = ["get_rng_state", "set_rng_state", "manual_seed", "manual_seed_all"]
 

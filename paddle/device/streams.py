@@ -1,6 +1,7 @@
 """Streams and events. XLA orders its work by the data that it reads and writes, so a stream is a name here, and an
 event
 stands for the arrays that were being computed when it was recorded."""
+
 from __future__ import annotations
 
 import time
@@ -9,10 +10,20 @@ from typing import Any
 
 import jax
 
-from ..engine import errors, place as _place
+from ..engine import errors
+from ..engine import place as _place
 
-__all__ = ["Stream", "Event", "stream_guard", "StreamContext", "current_stream", "set_stream", "stream",
-           "get_stream_from_external", "is_current_stream_capturing"]
+__all__ = [
+    "Stream",
+    "Event",
+    "stream_guard",
+    "StreamContext",
+    "current_stream",
+    "set_stream",
+    "stream",
+    "get_stream_from_external",
+    "is_current_stream_capturing",
+]
 
 
 def _place_of(device: Any) -> _place.Place:

@@ -1,2 +1,3 @@
 """Distributed training."""
+
 from . import fleet

@@ -1,4 +1,5 @@
 """Probability distributions, their divergences and the transforms of their variables."""
+
 from __future__ import annotations
 
 from . import constraint, kl, transform, variable
@@ -9,7 +10,19 @@ from .kl import kl_divergence, register_kl
 from .location_scale import Cauchy, Laplace, Normal, StudentT, Uniform
 from .multivariate import LKJCholesky, MultivariateNormal
 from .positive import Beta, Chi2, Dirichlet, Exponential, Gamma
-from .transform import (AbsTransform, AffineTransform, ChainTransform, ExpTransform, IndependentTransform,
-                        PowerTransform, ReshapeTransform, SigmoidTransform, SoftmaxTransform, StackTransform,
-                        StickBreakingTransform, TanhTransform, Transform)
+from .transform import (
+    AbsTransform,
+    AffineTransform,
+    ChainTransform,
+    ExpTransform,
+    IndependentTransform,
+    PowerTransform,
+    ReshapeTransform,
+    SigmoidTransform,
+    SoftmaxTransform,
+    StackTransform,
+    StickBreakingTransform,
+    TanhTransform,
+    Transform,
+)
 from .transformed import Gumbel, Independent, LogNormal, TransformedDistribution

@@ -1,4 +1,5 @@
 """Sets of values, as tests of tensors."""
+
 from __future__ import annotations
 
 from ..ops.comparison import logical_and

@@ -1,4 +1,5 @@
 """The continuous Bernoulli distribution."""
+
 from __future__ import annotations
 
 from numbers import Number

@@ -1,4 +1,5 @@
 """Distributions on integers."""
+
 from __future__ import annotations
 
 import math
@@ -193,7 +194,7 @@ class Poisson(Distribution):
         small = jnp.where(large, 1, rate)
         terms = jnp.exp(xlogy(k, small) - small - lgamma(k + 1)) * lgamma(k + 1)
         x = jnp.where(large, rate, 200)
-        series = 0.5 * jnp.log(2 * math.pi * math.e * x) - 1 / (12 * x) - 1 / (24 * x ** 2) - 19 / (360 * x ** 3)
+        series = 0.5 * jnp.log(2 * math.pi * math.e * x) - 1 / (12 * x) - 1 / (24 * x**2) - 19 / (360 * x**3)
         return jnp.where(large, series, small - xlogy(small, small) + terms.sum(0))
 
 
@@ -222,8 +223,8 @@ class Binomial(Distribution):
     def __init__(self, total_count, probs):
         if isinstance(total_count, float) and total_count != int(total_count):
             raise errors.ValueError_(f"Binomial: total_count must be an integer, got {total_count}")
-        probs, = parameters_of("Binomial", probs=probs)
-        total_count, = parameters_of("Binomial", total_count=total_count)
+        (probs,) = parameters_of("Binomial", probs=probs)
+        (total_count,) = parameters_of("Binomial", total_count=total_count)
         super().__init__(self._set(total_count=cast(total_count, probs.dtype), probs=probs))
 
     @property
@@ -247,8 +248,13 @@ class Binomial(Distribution):
         """The logarithm of the probability."""
         inside = (value >= 0) & (value <= total_count)
         v = jnp.where(inside, value, 0)
-        log = (lgamma(total_count + 1) - lgamma(v + 1) - lgamma(total_count - v + 1) + xlogy(v, probs)
-               + xlog1py(total_count - v, -probs))
+        log = (
+            lgamma(total_count + 1)
+            - lgamma(v + 1)
+            - lgamma(total_count - v + 1)
+            + xlogy(v, probs)
+            + xlog1py(total_count - v, -probs)
+        )
         return jnp.where(inside, log, -jnp.inf)
 
     @property
@@ -280,8 +286,9 @@ class Multinomial(Distribution):
 
     def __init__(self, total_count, probs):
         if not isinstance(total_count, (int, np.integer)) or total_count < 1:
-            raise errors.ValueError_(f"Multinomial: total_count must be an int of at least 1, got "
-                                     f"{errors.describe(total_count)}")
+            raise errors.ValueError_(
+                f"Multinomial: total_count must be an int of at least 1, got {errors.describe(total_count)}"
+            )
         self.total_count = int(total_count)
         shape = self._set(probs=probs)
         if not shape:
@@ -361,11 +368,14 @@ class Categorical(Distribution):
         if value.ndim == 1:
             return log[..., at]
         if value.ndim != logits.ndim:
-            raise errors.ValueError_(f"Categorical: value {errors.describe(value)} must have one dimension or as many "
-                                     f"as logits {errors.describe(logits)}")
+            raise errors.ValueError_(
+                f"Categorical: value {errors.describe(value)} must have one dimension or as many "
+                f"as logits {errors.describe(logits)}"
+            )
         shape = jnp.broadcast_shapes(at.shape[:-1], log.shape[:-1])
-        return jnp.take_along_axis(jnp.broadcast_to(log, (*shape, log.shape[-1])),
-                                   jnp.broadcast_to(at, (*shape, at.shape[-1])), -1)
+        return jnp.take_along_axis(
+            jnp.broadcast_to(log, (*shape, log.shape[-1])), jnp.broadcast_to(at, (*shape, at.shape[-1])), -1
+        )
 
     @errors.clean
     def log_prob(self, value):

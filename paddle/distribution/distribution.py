@@ -1,4 +1,5 @@
 """What all distributions share: shapes, parameters, and methods that are given as formulas on arrays."""
+
 from __future__ import annotations
 
 import contextlib
@@ -24,15 +25,22 @@ from ..ops.manipulation import cast
 
 # ---- methods as formulas ----
 
+
 def _operator(fn: Callable, tensors: str = "", **metadata: Any) -> Callable:
-    return op(fn, name=fn.__qualname__.replace(".", "_").replace("__", "_").lower(), method=False, export=False,
-              tensors=tensors, **metadata)
+    return op(
+        fn,
+        name=fn.__qualname__.replace(".", "_").replace("__", "_").lower(),
+        method=False,
+        export=False,
+        tensors=tensors,
+        **metadata,
+    )
 
 
 def _names(fn: Callable) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The parameters before and after the `/` of a function."""
     code = fn.__code__
-    return code.co_varnames[:code.co_posonlyargcount], code.co_varnames[code.co_posonlyargcount:code.co_argcount]
+    return code.co_varnames[: code.co_posonlyargcount], code.co_varnames[code.co_posonlyargcount : code.co_argcount]
 
 
 def _method(fn: Callable, call: Callable, *arguments: tuple[str, Any]) -> Callable:
@@ -40,8 +48,11 @@ def _method(fn: Callable, call: Callable, *arguments: tuple[str, Any]) -> Callab
     method = errors.clean(call)
     functools.update_wrapper(method, fn)
     kind, required = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
-    method.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
-        inspect.Parameter(name, kind, default=default) for name, default in (("self", required), *arguments)])
+    method.__signature__ = inspect.Signature(
+        [  # type: ignore[attr-defined]
+            inspect.Parameter(name, kind, default=default) for name, default in (("self", required), *arguments)
+        ]
+    )
     return method
 
 
@@ -61,10 +72,12 @@ def formula(fn: Callable) -> Callable:
         if kwargs or len(args) != len(own):
             given = dict(zip(own, args), **kwargs)
             if len(args) > len(own) or sorted(given) != sorted(own):
-                raise errors.TypeError_(f"{fn.__qualname__}: takes the arguments ({', '.join(own)}), got "
-                                        f"{len(args)} and {sorted(kwargs)}")
+                raise errors.TypeError_(
+                    f"{fn.__qualname__}: takes the arguments ({', '.join(own)}), got {len(args)} and {sorted(kwargs)}"
+                )
             args = [given[name] for name in own]
         return operator(*[self._value(a) for a in args], *[getattr(self, name) for name in attributes])
+
     return _method(fn, call, *((name, inspect.Parameter.empty) for name in own))
 
 
@@ -76,20 +89,24 @@ def sampler(fn: Callable) -> Callable:
 
     def call(self, shape=()):
         return operator(Frozen(self._extend_shape(shape)), *[getattr(self, name) for name in attributes])
+
     return _method(fn, call, ("shape", []))
 
 
 def between(cls: type) -> Callable:
     """Like `formula`, for the divergence of two distributions of one class: the first half of the parameters are
     attributes of the first, the others (of any name) the same attributes of the second."""
+
     def decorate(fn: Callable) -> Callable:
-        names = fn.__code__.co_varnames[:fn.__code__.co_argcount // 2]
+        names = fn.__code__.co_varnames[: fn.__code__.co_argcount // 2]
         operator = op(fn, name=f"{cls.__name__.lower()}_kl", method=False, export=False)
         return lambda p, q: operator(*[getattr(p, n) for n in names], *[getattr(q, n) for n in names])
+
     return decorate
 
 
 # ---- reading parameters ----
+
 
 def _dtype_of(value: Any) -> DType | None:
     """The floating (or complex) type that a parameter brings along."""
@@ -119,8 +136,10 @@ def parameters_of(name: str, complex_too: bool = False, **given: Any) -> list[Te
             except ValueError:
                 array = np.asarray(None)
             if array.dtype.kind not in "biufcV":
-                raise errors.TypeError_(f"{name}: {argument} must be a number, a list of numbers, an array or a "
-                                        f"Tensor, got {errors.describe(value)}")
+                raise errors.TypeError_(
+                    f"{name}: {argument} must be a number, a list of numbers, an array or a "
+                    f"Tensor, got {errors.describe(value)}"
+                )
             value = to_tensor(array.astype(dtype.numpy))
         out.append(value if value.dtype is dtype else cast(value, dtype))
     return out
@@ -133,8 +152,9 @@ def broadcast(name: str, *tensors: Tensor) -> list[Tensor]:
     try:
         return broadcast_tensors(list(tensors))
     except ValueError:
-        raise errors.ValueError_(f"{name}: the shapes of the parameters {[list(t.shape) for t in tensors]} do not "
-                                 "broadcast") from None
+        raise errors.ValueError_(
+            f"{name}: the shapes of the parameters {[list(t.shape) for t in tensors]} do not broadcast"
+        ) from None
 
 
 @contextlib.contextmanager
@@ -153,6 +173,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 # ---- the base classes ----
+
 
 class Distribution:
     """A probability distribution over tensors of shape `event_shape`; a batch of them has the shape `batch_shape`.
@@ -191,8 +212,9 @@ class Distribution:
             (value,) = parameters_of(name, complex_too=True, value=value)
         n = len(self._event_shape)
         if n and tuple(value.shape[-n:]) != self._event_shape:
-            raise errors.ValueError_(f"{name}: the shape of value must end in {list(self._event_shape)}, got "
-                                     f"{errors.describe(value)}")
+            raise errors.ValueError_(
+                f"{name}: the shape of value must end in {list(self._event_shape)}, got {errors.describe(value)}"
+            )
         if self._of is None or value.dtype is self._of.dtype or value.dtype.is_floating and not self._casts:
             return value
         if value.dtype.is_complex and not self._of.dtype.is_complex:
@@ -256,6 +278,7 @@ class Distribution:
     def kl_divergence(self, other):
         """The Kullback-Leibler divergence from `other`, see `paddle.distribution.kl_divergence`."""
         from .kl import kl_divergence
+
         return kl_divergence(self, other)
 
     def log_prob(self, value):

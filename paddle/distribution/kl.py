@@ -1,4 +1,5 @@
 """Kullback-Leibler divergences, by the classes of the two distributions."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -45,6 +46,7 @@ def register_kl(cls_p, cls_q):
     def decorate(function: Callable) -> Callable:
         _REGISTER_TABLE[cls_p, cls_q] = function
         return function
+
     return decorate
 
 
@@ -86,15 +88,24 @@ def _(probs, other):
 
 @_same(Beta)
 def _(alpha, beta, alpha_q, beta_q):
-    return (betaln(alpha_q, beta_q) - betaln(alpha, beta) + (alpha - alpha_q) * digamma(alpha)
-            + (beta - beta_q) * digamma(beta) + (alpha_q - alpha + beta_q - beta) * digamma(alpha + beta))
+    return (
+        betaln(alpha_q, beta_q)
+        - betaln(alpha, beta)
+        + (alpha - alpha_q) * digamma(alpha)
+        + (beta - beta_q) * digamma(beta)
+        + (alpha_q - alpha + beta_q - beta) * digamma(alpha + beta)
+    )
 
 
 @_same(Dirichlet)
 def _(concentration, other):
     total = concentration.sum(-1)
-    return (lgamma(total) - lgamma(other.sum(-1)) + (lgamma(other) - lgamma(concentration)).sum(-1)
-            + ((concentration - other) * (digamma(concentration) - digamma(total)[..., None])).sum(-1))
+    return (
+        lgamma(total)
+        - lgamma(other.sum(-1))
+        + (lgamma(other) - lgamma(concentration)).sum(-1)
+        + ((concentration - other) * (digamma(concentration) - digamma(total)[..., None])).sum(-1)
+    )
 
 
 @between(Binomial)
@@ -102,6 +113,7 @@ def _binomial(total_count, probs, _most, total_count_q, probs_q, _most_q):
     def gain(k, log):
         other = lgamma(total_count_q + 1) - lgamma(k + 1) - lgamma(jnp.maximum(total_count_q - k, 0) + 1)
         return log - other - xlogy(k, probs_q) - xlog1py(jnp.maximum(total_count_q - k, 0), -probs_q)
+
     return jnp.where(total_count <= total_count_q, binomial_mean(gain, total_count, probs, _most), jnp.inf)
 
 
@@ -142,7 +154,7 @@ def _(probs, other):
 
 @_same(Normal)
 def _(loc, scale, loc_q, scale_q):
-    ratio, distance = (scale / scale_q) ** 2, jnp.abs(loc - loc_q) ** 2 / scale_q ** 2
+    ratio, distance = (scale / scale_q) ** 2, jnp.abs(loc - loc_q) ** 2 / scale_q**2
     if jnp.iscomplexobj(loc):
         return (ratio + distance - 1 - jnp.log(ratio)).astype(loc.dtype)
     return 0.5 * (ratio + distance - 1 - jnp.log(ratio))
@@ -156,8 +168,11 @@ def _(loc, _unbroadcasted_scale_tril, loc_q, tril_q):
     tril = _unbroadcasted_scale_tril
     rows = whiten(tril_q if tril_q.ndim == 2 else tril_q[..., None, :, :], jnp.swapaxes(tril, -1, -2))
     distance = whiten(tril_q, loc - loc_q)
-    return half_log_det(tril_q) - half_log_det(tril) + 0.5 * (
-        (rows ** 2).sum((-2, -1)) + (distance ** 2).sum(-1) - loc.shape[-1])
+    return (
+        half_log_det(tril_q)
+        - half_log_det(tril)
+        + 0.5 * ((rows**2).sum((-2, -1)) + (distance**2).sum(-1) - loc.shape[-1])
+    )
 
 
 @_same(Uniform)
@@ -184,8 +199,13 @@ def _(rate, other):
 
 @_same(Gamma)
 def _(concentration, rate, concentration_q, rate_q):
-    return (concentration_q * jnp.log(rate / rate_q) + lgamma(concentration_q) - lgamma(concentration)
-            + (concentration - concentration_q) * digamma(concentration) + concentration * (rate_q / rate - 1))
+    return (
+        concentration_q * jnp.log(rate / rate_q)
+        + lgamma(concentration_q)
+        - lgamma(concentration)
+        + (concentration - concentration_q) * digamma(concentration)
+        + concentration * (rate_q / rate - 1)
+    )
 
 
 @_same(Poisson)

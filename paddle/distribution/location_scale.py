@@ -1,4 +1,5 @@
 """Distributions that a location and a scale determine, and the uniform distribution."""
+
 from __future__ import annotations
 
 import math
@@ -42,7 +43,7 @@ class Normal(Distribution):
     @formula
     def variance(scale):
         """The variance."""
-        return scale ** 2
+        return scale**2
 
     @errors.clean
     def sample(self, shape=[], seed=0):
@@ -150,7 +151,7 @@ class Laplace(Distribution):
     @formula
     def variance(scale):
         """The variance."""
-        return 2 * scale ** 2
+        return 2 * scale**2
 
     @sampler
     def rsample(key, shape, /, loc, scale):
@@ -273,7 +274,7 @@ class StudentT(Distribution):
     def variance(df, scale):
         """The variance, infinite where df <= 2 and NaN where df <= 1."""
         finite = df > 2
-        value = scale ** 2 * df / (jnp.where(finite, df, 3) - 2)
+        value = scale**2 * df / (jnp.where(finite, df, 3) - 2)
         return jnp.where(finite, value, jnp.where(df > 1, jnp.inf, jnp.nan))
 
     @sampler
@@ -285,12 +286,21 @@ class StudentT(Distribution):
     def log_prob(value, /, df, loc, scale):
         """The logarithm of the density."""
         z = (value - loc) / scale
-        return (jax.lax.lgamma((df + 1) / 2) - jax.lax.lgamma(df / 2) - 0.5 * jnp.log(df * math.pi) - jnp.log(scale)
-                - 0.5 * (df + 1) * jnp.log1p(z * z / df))
+        return (
+            jax.lax.lgamma((df + 1) / 2)
+            - jax.lax.lgamma(df / 2)
+            - 0.5 * jnp.log(df * math.pi)
+            - jnp.log(scale)
+            - 0.5 * (df + 1) * jnp.log1p(z * z / df)
+        )
 
     @formula
     def entropy(df, scale):
         """The entropy in nats."""
         half, more = df / 2, (df + 1) / 2
-        return (jnp.log(scale) + more * (jax.lax.digamma(more) - jax.lax.digamma(half)) + 0.5 * jnp.log(df)
-                + jax.scipy.special.betaln(half, 0.5))
+        return (
+            jnp.log(scale)
+            + more * (jax.lax.digamma(more) - jax.lax.digamma(half))
+            + 0.5 * jnp.log(df)
+            + jax.scipy.special.betaln(half, 0.5)
+        )

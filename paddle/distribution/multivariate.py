@@ -1,4 +1,5 @@
 """Distributions on vectors and matrices."""
+
 from __future__ import annotations
 
 import math
@@ -60,20 +61,26 @@ class MultivariateNormal(Distribution):
         matrices = dict(covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril)
         given = [k for k, v in matrices.items() if v is not None]
         if len(given) != 1:
-            raise errors.ValueError_("MultivariateNormal: exactly one of covariance_matrix, precision_matrix and "
-                                     f"scale_tril must be given, got {given or 'none'}")
+            raise errors.ValueError_(
+                "MultivariateNormal: exactly one of covariance_matrix, precision_matrix and "
+                f"scale_tril must be given, got {given or 'none'}"
+            )
         loc, matrix = parameters_of("MultivariateNormal", loc=loc, **{given[0]: matrices[given[0]]})
         loc = loc if loc.ndim else loc.reshape([1])
         if matrix.ndim < 2 or matrix.shape[-2:] != [loc.shape[-1]] * 2:
-            raise errors.ValueError_(f"MultivariateNormal: {given[0]} must have the shape [..., {loc.shape[-1]}, "
-                                     f"{loc.shape[-1]}], got {errors.describe(matrix)}")
+            raise errors.ValueError_(
+                f"MultivariateNormal: {given[0]} must have the shape [..., {loc.shape[-1]}, "
+                f"{loc.shape[-1]}], got {errors.describe(matrix)}"
+            )
         self.__dict__.update(matrices)
         setattr(self, given[0], matrix)
         try:
             batch = np.broadcast_shapes(tuple(loc.shape[:-1]), tuple(matrix.shape[:-2]))
         except ValueError:
-            raise errors.ValueError_(f"MultivariateNormal: loc {errors.describe(loc)} and {given[0]} "
-                                     f"{errors.describe(matrix)} do not broadcast") from None
+            raise errors.ValueError_(
+                f"MultivariateNormal: loc {errors.describe(loc)} and {given[0]} "
+                f"{errors.describe(matrix)} do not broadcast"
+            ) from None
         self._of = self.loc = loc.expand([*batch, loc.shape[-1]])
         if given[0] == "covariance_matrix":
             matrix = cholesky(matrix)
@@ -90,7 +97,7 @@ class MultivariateNormal(Distribution):
     @formula
     def variance(loc, _unbroadcasted_scale_tril):
         """The variance of each element."""
-        return jnp.broadcast_to((_unbroadcasted_scale_tril ** 2).sum(-1), loc.shape)
+        return jnp.broadcast_to((_unbroadcasted_scale_tril**2).sum(-1), loc.shape)
 
     @sampler
     def rsample(key, shape, /, loc, _unbroadcasted_scale_tril):
@@ -129,7 +136,7 @@ def _vine(key, shape, concentration):
     spread = concentration[..., None, None] + (n - 2 - jnp.arange(n, dtype=concentration.dtype)) / 2
     spread = jnp.maximum(spread, 0.5)  # the last column is not used
     partial = jnp.tril(2 * jax.random.beta(key, spread, spread, shape) - 1, -1)
-    left = jnp.cumprod(1 - partial ** 2, -1)
+    left = jnp.cumprod(1 - partial**2, -1)
     before = jnp.concatenate([jnp.ones_like(left[..., :1]), left[..., :-1]], -1)
     return (partial + jnp.eye(n, dtype=partial.dtype)) * jnp.sqrt(before)
 

@@ -1,4 +1,5 @@
 """Distributions on positive numbers, on the unit interval and on the simplex, made of gamma variables."""
+
 from __future__ import annotations
 
 import jax
@@ -40,7 +41,7 @@ class Gamma(ExponentialFamily):
     @formula
     def variance(concentration, rate):
         """The variance."""
-        return concentration / rate ** 2
+        return concentration / rate**2
 
     @sampler
     def rsample(key, shape, /, concentration, rate):
@@ -52,7 +53,8 @@ class Gamma(ExponentialFamily):
     def log_prob(value, /, concentration, rate):
         """The logarithm of the density."""
         return _where(value >= 0, lambda v: xlogy(concentration - 1, v) - rate * v, value) + (
-            xlogy(concentration, rate) - lgamma(concentration))
+            xlogy(concentration, rate) - lgamma(concentration)
+        )
 
     @formula
     def entropy(concentration, rate):
@@ -107,7 +109,7 @@ class Exponential(ExponentialFamily):
     @formula
     def variance(rate):
         """The variance."""
-        return 1 / rate ** 2
+        return 1 / rate**2
 
     @sampler
     def rsample(key, shape, /, rate):
@@ -168,7 +170,7 @@ class Beta(ExponentialFamily):
     def variance(alpha, beta):
         """The variance."""
         total = alpha + beta
-        return alpha * beta / (total ** 2 * (total + 1))
+        return alpha * beta / (total**2 * (total + 1))
 
     @sampler
     def rsample(key, shape, /, alpha, beta):
@@ -185,8 +187,12 @@ class Beta(ExponentialFamily):
     def entropy(alpha, beta):
         """The entropy in nats."""
         total = alpha + beta
-        return (betaln(alpha, beta) - (alpha - 1) * digamma(alpha) - (beta - 1) * digamma(beta)
-                + (total - 2) * digamma(total))
+        return (
+            betaln(alpha, beta)
+            - (alpha - 1) * digamma(alpha)
+            - (beta - 1) * digamma(beta)
+            + (total - 2) * digamma(total)
+        )
 
     @property
     def _natural_parameters(self):
@@ -227,7 +233,7 @@ class Dirichlet(ExponentialFamily):
     def variance(concentration):
         """The variance of each number."""
         total = concentration.sum(-1, keepdims=True)
-        return concentration * (total - concentration) / (total ** 2 * (total + 1))
+        return concentration * (total - concentration) / (total**2 * (total + 1))
 
     @sampler
     def rsample(key, shape, /, concentration):
@@ -244,8 +250,12 @@ class Dirichlet(ExponentialFamily):
     def entropy(concentration):
         """The entropy in nats."""
         total, n = concentration.sum(-1), concentration.shape[-1]
-        return (lgamma(concentration).sum(-1) - lgamma(total) + (total - n) * digamma(total)
-                - ((concentration - 1) * digamma(concentration)).sum(-1))
+        return (
+            lgamma(concentration).sum(-1)
+            - lgamma(total)
+            + (total - n) * digamma(total)
+            - ((concentration - 1) * digamma(concentration)).sum(-1)
+        )
 
     @property
     def _natural_parameters(self):

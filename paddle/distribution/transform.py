@@ -1,4 +1,5 @@
 """Transforms of random variables, with the logarithm of the determinant of their Jacobian."""
+
 from __future__ import annotations
 
 import enum
@@ -67,6 +68,7 @@ class Transform:
     def __call__(self, input):
         if isinstance(input, Distribution):
             from .transformed import TransformedDistribution
+
             return TransformedDistribution(input, [self])
         if isinstance(input, Transform):
             return ChainTransform([self, input])
@@ -76,8 +78,9 @@ class Transform:
         rank = (self._domain if argument == "x" else self._codomain).event_rank
         name = type(self).__name__
         if tensor_of(name, x, argument).ndim < rank:
-            raise errors.ValueError_(f"{name}: {argument} must have at least {rank} dimensions, got "
-                                     f"{errors.describe(x)}")
+            raise errors.ValueError_(
+                f"{name}: {argument} must have at least {rank} dimensions, got {errors.describe(x)}"
+            )
         return x
 
     @errors.clean
@@ -275,7 +278,7 @@ class PowerTransform(_Positive, Transform):
         return self._power
 
     def _forward(self, x):
-        return x ** self._power
+        return x**self._power
 
     def _inverse(self, y):
         return y ** (1 / self._power)
@@ -443,8 +446,9 @@ class ReshapeTransform(Transform):
         self._in = shape_of(in_event_shape, "ReshapeTransform")
         self._out = shape_of(out_event_shape, "ReshapeTransform")
         if math.prod(self._in) != math.prod(self._out):
-            raise errors.ValueError_(f"ReshapeTransform: shapes {list(self._in)} and {list(self._out)} differ in their "
-                                     "numbers of elements")
+            raise errors.ValueError_(
+                f"ReshapeTransform: shapes {list(self._in)} and {list(self._out)} differ in their numbers of elements"
+            )
 
     @property
     def in_event_shape(self):
@@ -469,7 +473,7 @@ class ReshapeTransform(Transform):
         return y.reshape(self._inverse_shape(tuple(y.shape)))
 
     def _forward_log_det_jacobian(self, x):
-        return zeros(x.shape[:x.ndim - len(self._in)], x.dtype)
+        return zeros(x.shape[: x.ndim - len(self._in)], x.dtype)
 
     def _forward_shape(self, shape):
         return self._swap(shape, self._in, self._out)
@@ -511,8 +515,9 @@ class IndependentTransform(Transform):
         if not isinstance(base, Transform):
             raise errors.TypeError_(f"IndependentTransform: base must be a Transform, got {type(base).__name__}")
         if reinterpreted_batch_rank <= 0:
-            raise errors.ValueError_("IndependentTransform: reinterpreted_batch_rank must be positive, got "
-                                     f"{reinterpreted_batch_rank}")
+            raise errors.ValueError_(
+                f"IndependentTransform: reinterpreted_batch_rank must be positive, got {reinterpreted_batch_rank}"
+            )
         self._base, self._rank = base, reinterpreted_batch_rank
 
     def _is_injective(self):  # type: ignore[override]
@@ -602,7 +607,7 @@ class ChainTransform(Transform):
         for t in self.transforms:
             each = t.forward_log_det_jacobian(x)
             inner = rank - t._domain.event_rank
-            batch = x.shape[:x.ndim - t._domain.event_rank]
+            batch = x.shape[: x.ndim - t._domain.event_rank]
             if inner and each.ndim < len(batch):
                 each = each.expand(batch)
             total = total + sum_last(each, inner)
@@ -664,8 +669,10 @@ class StackTransform(Transform):
 
     def _each(self, method: str, x: Tensor) -> Tensor:
         if not -x.ndim <= self._axis < x.ndim or x.shape[self._axis] != len(self._transforms):
-            raise errors.ValueError_(f"StackTransform: axis {self._axis} must have the length {len(self._transforms)}, "
-                                     f"got {errors.describe(x)}")
+            raise errors.ValueError_(
+                f"StackTransform: axis {self._axis} must have the length {len(self._transforms)}, "
+                f"got {errors.describe(x)}"
+            )
         parts = [getattr(t, method)(part) for t, part in zip(self._transforms, unbind(x, self._axis))]
         if any(isinstance(p, tuple) for p in parts):
             raise NotImplementedError("StackTransform: a transform without a unique inverse")

@@ -1,4 +1,5 @@
 """Distributions made of other distributions."""
+
 from __future__ import annotations
 
 import math
@@ -30,8 +31,10 @@ class Independent(Distribution):
         if not isinstance(base, Distribution):
             raise errors.TypeError_(f"Independent: base must be a Distribution, got {type(base).__name__}")
         if not 0 < reinterpreted_batch_rank <= len(base.batch_shape):
-            raise errors.ValueError_("Independent: reinterpreted_batch_rank must be from 1 to "
-                                     f"{len(base.batch_shape)}, got {reinterpreted_batch_rank}")
+            raise errors.ValueError_(
+                "Independent: reinterpreted_batch_rank must be from 1 to "
+                f"{len(base.batch_shape)}, got {reinterpreted_batch_rank}"
+            )
         self._base, self._rank = base, reinterpreted_batch_rank
         at = len(base.batch_shape) - reinterpreted_batch_rank
         super().__init__(base.batch_shape[:at], base.batch_shape[at:] + base.event_shape)
@@ -96,9 +99,9 @@ class TransformedDistribution(Distribution):
         rank = chain._codomain.event_rank + len(self._base.event_shape) - need
         back = chain.inverse_shape(out)
         # batch axes that the transforms add: each of their elements needs a draw of its own
-        self._added = back[:len(back) - len(shape)]
-        self._draws = back[len(self._added):] == shape
-        super().__init__(out[:len(out) - rank], out[len(out) - rank:])
+        self._added = back[: len(back) - len(shape)]
+        self._draws = back[len(self._added) :] == shape
+        super().__init__(out[: len(out) - rank], out[len(out) - rank :])
 
     @property
     def base(self):
@@ -114,8 +117,10 @@ class TransformedDistribution(Distribution):
 
     def _push(self, draw, shape):
         if not self._draws:
-            raise errors.ValueError_("TransformedDistribution: the transforms broadcast the batch axes of the base; "
-                                     f"give it the batch shape {list(self.batch_shape)}")
+            raise errors.ValueError_(
+                "TransformedDistribution: the transforms broadcast the batch axes of the base; "
+                f"give it the batch shape {list(self.batch_shape)}"
+            )
         x = draw((*self._sample_shape(shape), *self._added))
         for t in self._transforms:
             x = t.forward(x)
@@ -123,7 +128,7 @@ class TransformedDistribution(Distribution):
 
     def _sample_shape(self, shape):
         full = self._extend_shape(shape)
-        return full[:len(full) - len(self._batch_shape) - len(self._event_shape)]
+        return full[: len(full) - len(self._batch_shape) - len(self._event_shape)]
 
     def _draw(self, shape):
         return self._push(self._base.sample, shape)
@@ -148,7 +153,7 @@ class TransformedDistribution(Distribution):
             each = t.forward_log_det_jacobian(x)
             inner = rank - t._domain.event_rank
             if each.ndim < inner:
-                each = each.expand(x.shape[:x.ndim - t._domain.event_rank])
+                each = each.expand(x.shape[: x.ndim - t._domain.event_rank])
             out = out - sum_last(each, inner)
             y = x
         return out + sum_last(self._base.log_prob(y), rank - len(self._base.event_shape))
@@ -177,13 +182,13 @@ class LogNormal(TransformedDistribution):
     @formula
     def mean(loc, scale):
         """The mean."""
-        return jnp.exp(loc + scale ** 2 / 2)
+        return jnp.exp(loc + scale**2 / 2)
 
     @property
     @formula
     def variance(loc, scale):
         """The variance."""
-        return jnp.expm1(scale ** 2) * jnp.exp(2 * loc + scale ** 2)
+        return jnp.expm1(scale**2) * jnp.exp(2 * loc + scale**2)
 
     @formula
     def entropy(loc, scale):

@@ -1,4 +1,5 @@
 """The domains and codomains of transforms: a constraint and the number of axes of one event."""
+
 from __future__ import annotations
 
 from ..engine import errors
@@ -59,8 +60,9 @@ class Independent(Variable):
         """Whether all elements of each event can be taken."""
         found = self._base.constraint(value)
         if found.ndim < self._rank:
-            raise errors.ValueError_(f"Independent: value must have at least {self._rank} dimensions, got "
-                                     f"{errors.describe(value)}")
+            raise errors.ValueError_(
+                f"Independent: value must have at least {self._rank} dimensions, got {errors.describe(value)}"
+            )
         return found.all(list(range(-self._rank, 0))) if self._rank else found
 
 
@@ -83,8 +85,9 @@ class Stack(Variable):
     def constraint(self, value):
         """Which elements of `value` the variables can take."""
         if not -value.ndim <= self._axis < value.ndim or value.shape[self._axis] != len(self._vars):
-            raise errors.ValueError_(f"Stack: axis {self._axis} of value must have length {len(self._vars)}, got "
-                                     f"{errors.describe(value)}")
+            raise errors.ValueError_(
+                f"Stack: axis {self._axis} of value must have length {len(self._vars)}, got {errors.describe(value)}"
+            )
         return stack([v.constraint(part) for v, part in zip(self._vars, unbind(value, self._axis))], self._axis)
 
 

@@ -5,11 +5,13 @@ needs. `backward` and `grad` walk the nodes from the outputs in reverse order of
 node runs once, when its gradient is complete. With ``create_graph=True`` the gradients themselves are computed by
 dispatched operators and recorded, which gives derivatives of any order.
 """
+
 from __future__ import annotations
 
 import contextlib
 import heapq
-from typing import Any, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -34,8 +36,14 @@ def add_tensors(x: Tensor, y: Tensor) -> Tensor:
     return dispatch(_add, (x, y))
 
 
-def _walk(roots: list[tuple[Node, int, Any]], targets: set | None, blocked: set, create_graph: bool, retain: bool,
-          live_only: bool) -> dict[tuple[Node, int], Any]:
+def _walk(
+    roots: list[tuple[Node, int, Any]],
+    targets: set | None,
+    blocked: set,
+    create_graph: bool,
+    retain: bool,
+    live_only: bool,
+) -> dict[tuple[Node, int], Any]:
     """Send gradients from the roots along the tape. Without targets, leaves accumulate; with targets, what arrives at
     them is returned and only the nodes between roots and targets run."""
     found: dict[tuple[Node, int], Any] = {}
@@ -137,9 +145,13 @@ def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, l
         if gradient is None:
             gradient = _ones.entry(TENSOR).run(value)
         elif not isinstance(gradient, Tensor):
-            raise errors.TypeError_(f"{what}: the gradient of a tensor is a Tensor or None, got {type(gradient).__name__}")
+            raise errors.TypeError_(
+                f"{what}: the gradient of a tensor is a Tensor or None, got {type(gradient).__name__}"
+            )
         elif gradient._value.shape != value.shape:
-            raise errors.ValueError_(f"{what}: the gradient has shape {list(gradient.shape)}, its tensor {list(tensor.shape)}")
+            raise errors.ValueError_(
+                f"{what}: the gradient has shape {list(gradient.shape)}, its tensor {list(tensor.shape)}"
+            )
         elif not create_graph:
             gradient = gradient._value
         if create_graph and not isinstance(gradient, Tensor):
@@ -152,7 +164,9 @@ def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, l
 
 
 @errors.clean
-def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False, *, dump_backward_graph_path: Any = None) -> None:
+def backward(
+    tensors: Any, grad_tensors: Any = None, retain_graph: bool = False, *, dump_backward_graph_path: Any = None
+) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves that they were computed from (where nothing wants a
     gradient, nothing happens).
 
@@ -186,8 +200,16 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False,
 
 
 @errors.clean
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-         only_inputs: bool = True, allow_unused: bool = False, no_grad_vars: Any = None) -> list[Tensor | None]:
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool = False,
+    no_grad_vars: Any = None,
+) -> list[Tensor | None]:
     """The gradients of `outputs` with respect to `inputs`; nothing is added to any `.grad`.
 
     Args:
@@ -238,7 +260,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         if gradient is None and not allow_unused:
             raise errors.ValueError_(
                 f"grad: input {i} does not appear in the graph of the outputs (its stop_gradient may be True, or the "
-                "outputs do not depend on it); pass allow_unused=True to get None for it")
+                "outputs do not depend on it); pass allow_unused=True to get None for it"
+            )
         if gradient is not None and not isinstance(gradient, Tensor):
             gradient = _make(gradient)
         if gradient is not None and not create_graph and not gradient._stop:

@@ -1,4 +1,5 @@
 """The compiler's housekeeping: JAX settings, the persistent cache, and a count of every compilation."""
+
 from __future__ import annotations
 
 import ctypes
@@ -28,7 +29,7 @@ class CompileStats:
     seconds: float = 0.0
     names: list[str] = field(default_factory=list)
 
-    def snapshot(self) -> "CompileStats":
+    def snapshot(self) -> CompileStats:
         return CompileStats(self.compiles, self.cache_hits, self.seconds, list(self.names))
 
 
@@ -53,14 +54,14 @@ class count_compiles:
     compiles = 0
     cache_hits = 0
 
-    def __enter__(self) -> "count_compiles":
+    def __enter__(self) -> count_compiles:
         self._start = stats.snapshot()
         return self
 
     def __exit__(self, *exc) -> None:
         self.compiles = stats.compiles - self._start.compiles
         self.cache_hits = stats.cache_hits - self._start.cache_hits
-        self.names = stats.names[-self.compiles:] if self.compiles else []
+        self.names = stats.names[-self.compiles :] if self.compiles else []
 
 
 def naming(name: str) -> None:

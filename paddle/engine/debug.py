@@ -1,4 +1,5 @@
 """What `PADDLE_XLA_DEBUG=2` prints and ``FLAGS_check_nan_inf`` checks, after every operator."""
+
 from __future__ import annotations
 
 import sys
@@ -26,15 +27,21 @@ def check_finite(op: Any, args: Any, out: Any) -> None:
     operator and the layer."""
     for i, result in enumerate(out if isinstance(out, tuple) else (out,)):
         array = getattr(result, "_value", result)
-        if array is None or isinstance(array, jax.core.Tracer) or not jax.numpy.issubdtype(array.dtype, jax.numpy.inexact):
+        if (
+            array is None
+            or isinstance(array, jax.core.Tracer)
+            or not jax.numpy.issubdtype(array.dtype, jax.numpy.inexact)
+        ):
             continue
         values = np.asarray(array)
         values = values if values.dtype.kind == "c" else values.astype(np.float64)
         if np.isfinite(values).all():
             continue
         where = " in layer " + ".".join(layers) if layers else ""
-        text = (f"{op.name}{where}: output {i} has {int(np.isnan(values).sum())} NaN and {int(np.isinf(values).sum())} "
-                f"infinite of {values.size} elements; inputs were {', '.join(map(errors.describe, args))}")
+        text = (
+            f"{op.name}{where}: output {i} has {int(np.isnan(values).sum())} NaN and {int(np.isinf(values).sum())} "
+            f"infinite of {values.size} elements; inputs were {', '.join(map(errors.describe, args))}"
+        )
         if flags.flag("FLAGS_check_nan_inf_level"):
             print("[paddle-xla] " + text, file=sys.stderr)
         else:

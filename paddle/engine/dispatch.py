@@ -1,4 +1,5 @@
 """Dispatch: the one road from a call on tensors to XLA, and the place where calls go onto the tape."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -139,7 +140,9 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
         if op.view is not None:
             _share(result, op, args)
         return result
-    return tuple([_make(o, node, i, stop) if d else _make(o) for i, (o, d) in enumerate(zip(outs, gradient.differentiable))])
+    return tuple(
+        [_make(o, node, i, stop) if d else _make(o) for i, (o, d) in enumerate(zip(outs, gradient.differentiable))]
+    )
 
 
 def _key_of(arg: Any, role: str, inputs: list) -> Any:
@@ -161,7 +164,11 @@ def _key_of(arg: Any, role: str, inputs: list) -> Any:
         return _array_key(arg, role, inputs)
     if kind in (list, tuple):
         if role == "static":
-            return Static(tuple(int(a) if isinstance(a, (Tensor, np.integer)) else a for a in arg) if not _nested(arg) else _deep_tuple(arg))
+            return Static(
+                tuple(int(a) if isinstance(a, (Tensor, np.integer)) else a for a in arg)
+                if not _nested(arg)
+                else _deep_tuple(arg)
+            )
         if any(isinstance(a, (Tensor, np.ndarray)) or a.__class__ in (list, tuple) for a in arg):
             parts = []
             for a in arg:
@@ -175,7 +182,9 @@ def _key_of(arg: Any, role: str, inputs: list) -> Any:
     try:
         hash(arg)
     except TypeError:
-        raise errors.TypeError_(f"an argument of type {kind.__name__} is not allowed here: {errors.describe(arg)}") from None
+        raise errors.TypeError_(
+            f"an argument of type {kind.__name__} is not allowed here: {errors.describe(arg)}"
+        ) from None
     return arg if kind is int else Static(arg)
 
 
@@ -184,7 +193,13 @@ def _nested(arg: Any) -> bool:
 
 
 def _deep_tuple(arg: Any) -> Any:
-    return tuple(_deep_tuple(a) for a in arg) if isinstance(arg, (list, tuple)) else int(arg) if isinstance(arg, (Tensor, np.integer)) else arg
+    return (
+        tuple(_deep_tuple(a) for a in arg)
+        if isinstance(arg, (list, tuple))
+        else int(arg)
+        if isinstance(arg, (Tensor, np.integer))
+        else arg
+    )
 
 
 def _array_key(arg: Any, role: str, inputs: list) -> Any:
@@ -197,8 +212,10 @@ def _array_key(arg: Any, role: str, inputs: list) -> Any:
 def _dispatch_specially(op: Kernel, args: tuple) -> Any:
     """The long way: mixed precision, program building, watchers, NaN checks, debug printing."""
     if Watch.forked:
-        raise errors.RuntimeError_(f"{op.name}: this process was forked from one that already computed, and the compiler's "
-                                   "threads did not come along; start it with multiprocessing's 'spawn' or 'forkserver'")
+        raise errors.RuntimeError_(
+            f"{op.name}: this process was forked from one that already computed, and the compiler's "
+            "threads did not come along; start it with multiprocessing's 'spawn' or 'forkserver'"
+        )
     if modes.program is not None:
         return modes.program.record(op, args)
     amp = modes.amp

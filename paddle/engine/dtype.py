@@ -1,4 +1,5 @@
 """Data types: one object per element type, shared by every part of the framework."""
+
 from __future__ import annotations
 
 import builtins
@@ -57,10 +58,10 @@ class DType:
     def __reduce__(self):
         return to_dtype, (self.name,)
 
-    def __copy__(self) -> "DType":
+    def __copy__(self) -> DType:
         return self
 
-    def __deepcopy__(self, memo: dict) -> "DType":
+    def __deepcopy__(self, memo: dict) -> DType:
         return self
 
 
@@ -82,16 +83,51 @@ float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, "f")
 complex64 = DType("complex64", np.complex64, "c")
 complex128 = DType("complex128", np.complex128, "c")
 
-ALL = (bool, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64,
-       float8_e4m3fn, float8_e5m2, complex64, complex128)
+ALL = (
+    bool,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    int8,
+    int16,
+    int32,
+    int64,
+    float16,
+    bfloat16,
+    float32,
+    float64,
+    float8_e4m3fn,
+    float8_e5m2,
+    complex64,
+    complex128,
+)
 
 # Official types without elements that a tensor could have here: any operation on them is an error.
 pstring = DType("pstring", np.object_, "O")
 raw = DType("raw", np.object_, "O")
 
-_NUMBERS = {"raw": 0, "bool": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "uint32": 6, "int32": 7, "uint64": 8,
-            "int64": 9, "float32": 10, "float64": 11, "complex64": 12, "complex128": 13, "pstring": 14, "float16": 15,
-            "bfloat16": 16, "float8_e4m3fn": 17, "float8_e5m2": 18}
+_NUMBERS = {
+    "raw": 0,
+    "bool": 1,
+    "uint8": 2,
+    "int8": 3,
+    "uint16": 4,
+    "int16": 5,
+    "uint32": 6,
+    "int32": 7,
+    "uint64": 8,
+    "int64": 9,
+    "float32": 10,
+    "float64": 11,
+    "complex64": 12,
+    "complex128": 13,
+    "pstring": 14,
+    "float16": 15,
+    "bfloat16": 16,
+    "float8_e4m3fn": 17,
+    "float8_e5m2": 18,
+}
 for _each in (*ALL, pstring):
     setattr(DType, _each.name.upper(), _each)
 DType.UNDEFINED = DType.ALL_DTYPE = raw  # type: ignore[attr-defined]
@@ -160,7 +196,9 @@ def set_default_dtype(d: Any) -> None:
     global _default
     dtype = to_dtype(d)
     if dtype not in (float16, bfloat16, float32, float64):
-        raise errors.TypeError_(f"set_default_dtype: the default must be float16, bfloat16, float32 or float64, got {d!r}")
+        raise errors.TypeError_(
+            f"set_default_dtype: the default must be float16, bfloat16, float32 or float64, got {d!r}"
+        )
     _default = dtype
 
 
@@ -176,8 +214,11 @@ class _Info:
         self.__dict__.update(limits)
 
     def __repr__(self) -> str:
-        return f"paddle.{'i' if 'eps' not in self.__dict__ else 'f'}info(" + ", ".join(
-            f"{k}={v}" for k, v in self.__dict__.items()) + ")"
+        return (
+            f"paddle.{'i' if 'eps' not in self.__dict__ else 'f'}info("
+            + ", ".join(f"{k}={v}" for k, v in self.__dict__.items())
+            + ")"
+        )
 
 
 def finfo(dtype: Any) -> _Info:
@@ -189,8 +230,16 @@ def finfo(dtype: Any) -> _Info:
     if d.kind not in "fc":
         raise errors.ValueError_(f"finfo: dtype must be floating or complex, got {d.name}")
     info = ml_dtypes.finfo(d.numpy if d.kind == "f" else {complex64: np.float32, complex128: np.float64}[d])
-    return _Info(d, min=float(info.min), max=float(info.max), eps=float(info.eps), tiny=float(info.tiny),
-                 smallest_normal=float(info.smallest_normal), resolution=float(info.resolution), bits=int(info.bits))
+    return _Info(
+        d,
+        min=float(info.min),
+        max=float(info.max),
+        eps=float(info.eps),
+        tiny=float(info.tiny),
+        smallest_normal=float(info.smallest_normal),
+        resolution=float(info.resolution),
+        bits=int(info.bits),
+    )
 
 
 def iinfo(dtype: Any) -> _Info:

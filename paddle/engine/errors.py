@@ -3,12 +3,14 @@
 Every error is an instance of the Python class that users catch. The constructors here put the official error code in
 front: ``raise errors.ValueError_("reshape: ...")`` gives ``ValueError: (InvalidArgument) reshape: ...``.
 """
+
 from __future__ import annotations
 
 import functools
 import os
 import re
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
@@ -67,8 +69,13 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict)
     text = str(error)
     ours = re.match(r"\([A-Z][A-Za-z]+\) ", text)
     if ours:
-        if not re.match(r"[\w.]+: ", text[ours.end():]) and type(error) in (TypeError, ValueError, IndexError, RuntimeError):
-            return type(error)(f"{ours.group()}{name}: {text[ours.end():]}")
+        if not re.match(r"[\w.]+: ", text[ours.end() :]) and type(error) in (
+            TypeError,
+            ValueError,
+            IndexError,
+            RuntimeError,
+        ):
+            return type(error)(f"{ours.group()}{name}: {text[ours.end() :]}")
         return error
     if isinstance(error, _FOREIGN) or _passed_through_user_code(error):
         return error
@@ -114,6 +121,7 @@ def trim(error: BaseException) -> None:
     keep everything.
     """
     from . import flags
+
     if flags.debug_level() > 0:
         return
     last = None
@@ -134,6 +142,7 @@ def trim(error: BaseException) -> None:
 
 def clean(function: Callable) -> Callable:
     """The same function, whose errors end in the caller's line (see `trim`); operators have this from their decorator."""
+
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         try:
@@ -141,4 +150,5 @@ def clean(function: Callable) -> Callable:
         except Exception as e:
             trim(e)
             raise
+
     return wrapper

@@ -4,11 +4,13 @@ A `Kernel` is what dispatch knows of an operator. For each set of attributes it 
 with its compiled form. For each set of inputs that want a gradient, and each set of shapes and types, an entry has a
 `Gradient`, which is a kernel again: recorded by dispatch it can be differentiated like any other, to any order.
 """
+
 from __future__ import annotations
 
 import math
 import sys
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,9 +28,19 @@ class Kernel:
     """An operator as dispatch sees it: the body `fn`, a name, and the metadata that `op.Op` documents. `roles` tells for
     each parameter whether it is "static", "scalar" or neither."""
 
-    def __init__(self, fn: Callable, name: str, roles: tuple[str, ...], *, random: bool = False, differentiable: bool = True,
-                 gradient: Callable | None = None, save: str = "inputs", view: Callable | None = None,
-                 view_strides: Callable | None = None):
+    def __init__(
+        self,
+        fn: Callable,
+        name: str,
+        roles: tuple[str, ...],
+        *,
+        random: bool = False,
+        differentiable: bool = True,
+        gradient: Callable | None = None,
+        save: str = "inputs",
+        view: Callable | None = None,
+        view_strides: Callable | None = None,
+    ):
         self.fn = fn
         self.name = name
         self.roles = roles
@@ -40,7 +52,7 @@ class Kernel:
         self.view_strides = view_strides
         self.entries: dict[tuple, Entry] = {}
 
-    def entry(self, *key: Any) -> "Entry":
+    def entry(self, *key: Any) -> Entry:
         """The entry for a key, made when it is new."""
         found = self.entries.get(key)
         if found is None:
@@ -105,6 +117,7 @@ class Entry:
 
         def call(*arrays):
             return self.call(*arrays)
+
         call.__name__ = call.__qualname__ = op.name
         self.run: Callable = jax.jit(call)
         if flags.debug_level() >= 4:
@@ -126,7 +139,7 @@ class Entry:
             return tuple(_result(self.op.name, o) for o in out)
         return _result(self.op.name, out)
 
-    def gradient(self, mask: int, arrays: list, outputs: Any = None) -> "Gradient":
+    def gradient(self, mask: int, arrays: list, outputs: Any = None) -> Gradient:
         """The gradient for these shapes and types: what it needs may depend on them, as bodies branch on them."""
         if outputs is None:
             outputs = jax.eval_shape(self.call, *arrays)
@@ -155,6 +168,7 @@ def _printing(run: Any, name: str) -> Callable:
             seen.add(signature)
             print(f"[paddle-xla] {name}\n{run.lower(*arrays).compile().as_text()}", file=sys.stderr)
         return run(*arrays)
+
     return printing
 
 
@@ -174,9 +188,11 @@ def _result(name: str, array: Any) -> Any:
     array = jnp.asarray(array)
     elements = math.prod(array.shape)
     if isinstance(elements, int) and elements * array.dtype.itemsize > memory_limit():
-        raise errors.OutOfMemory(f"{name}: the result of shape {list(array.shape)} and type {array.dtype.name} needs "
-                                 f"{elements * array.dtype.itemsize / 2 ** 30:.4g} GiB, the devices have "
-                                 f"{memory_limit() / 2 ** 30:.4g} GiB")
+        raise errors.OutOfMemory(
+            f"{name}: the result of shape {list(array.shape)} and type {array.dtype.name} needs "
+            f"{elements * array.dtype.itemsize / 2**30:.4g} GiB, the devices have "
+            f"{memory_limit() / 2**30:.4g} GiB"
+        )
     return jax.lax.convert_element_type(array, array.dtype) if array.weak_type else array
 
 
@@ -187,8 +203,20 @@ class Gradient:
     tracing the gradient once and following what its results depend on.
     """
 
-    __slots__ = ("entry", "mask", "positions", "needed", "missing", "n_inputs", "n_outputs", "op",
-                 "kernels", "residual_forward", "residual_backward", "differentiable")
+    __slots__ = (
+        "entry",
+        "mask",
+        "positions",
+        "needed",
+        "missing",
+        "n_inputs",
+        "n_outputs",
+        "op",
+        "kernels",
+        "residual_forward",
+        "residual_backward",
+        "differentiable",
+    )
 
     def __init__(self, entry: Entry, mask: int, arrays: list, outputs: tuple):
         self.entry = entry
@@ -202,7 +230,7 @@ class Gradient:
         self.needed = tuple(range(len(specs)))
         self.missing: dict[int, Any] = {}
         body = self.body(self.differentiable, mask)
-        cotangents = [s for s, d in zip(specs[self.n_inputs:], self.differentiable) if d]
+        cotangents = [s for s, d in zip(specs[self.n_inputs :], self.differentiable) if d]
         jaxpr = jax.make_jaxpr(body)(*specs, *cotangents).jaxpr
         used = _used(jaxpr)
         self.needed = tuple(i for i in range(len(specs)) if jaxpr.invars[i] in used)
@@ -222,7 +250,7 @@ class Gradient:
             inputs = [arrays.get(i) for i in range(n)]
             for i, spec in missing.items():
                 inputs[i] = jnp.zeros(spec.shape, spec.dtype) if hasattr(spec, "shape") else jnp.asarray(type(spec)(0))
-            given = iter(flat[len(needed):])
+            given = iter(flat[len(needed) :])
             cotangents = [next(given) if p else None for p in present]
             if entry.op.gradient is not None:
                 outputs = tuple(arrays.get(n + i) for i in range(self.n_outputs))
@@ -237,8 +265,10 @@ class Gradient:
                     full[i] = value
                 out = entry.call(*full)
                 return _differentiable_part(out)
+
             outs, vjp = jax.vjp(forward, *(inputs[i] for i in positions))
             return _apply_vjp(vjp, outs, self._align(cotangents))
+
         gradient.__name__ = gradient.__qualname__ = entry.op.name + "_grad"
         return gradient
 
@@ -259,12 +289,14 @@ class Gradient:
     # -- operators that keep the residuals of the forward run --
     def _forward(self, *arrays):
         """(result, (the closure of jax.vjp, zeros like the differentiable outputs as shapes)) of the entry."""
+
         def forward(*chosen):
             full = list(arrays)
             for i, value in zip(self.positions, chosen):
                 full[i] = value
             out = self.entry.call(*full)
             return _differentiable_part(out), out
+
         _, vjp, out = jax.vjp(forward, *(arrays[i] for i in self.positions), has_aux=True)
         return out, vjp
 
@@ -287,7 +319,9 @@ def _fit(name: str, gradient: Any, like: Any) -> Any:
     if gradient is None:
         return jnp.zeros(like.shape, like.dtype)
     if gradient.shape != like.shape:
-        raise errors.RuntimeError_(f"{name}: its gradient has shape {list(gradient.shape)}, the input {list(like.shape)}")
+        raise errors.RuntimeError_(
+            f"{name}: its gradient has shape {list(gradient.shape)}, the input {list(like.shape)}"
+        )
     return gradient if gradient.dtype == like.dtype else gradient.astype(like.dtype)
 
 

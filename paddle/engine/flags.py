@@ -3,10 +3,12 @@
 ``PADDLE_XLA_DEBUG`` shows what runs: 1 prints every compilation with its time and keeps whole tracebacks, 2 adds every
 operator call, 3 adds programs, 4 adds the HLO of what is compiled.
 """
+
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from . import errors
 
@@ -83,8 +85,11 @@ def set_flags(flags: dict[str, Any]) -> None:
         if not name.startswith("FLAGS_"):
             raise errors.ValueError_(f"set_flags: {name!r} is not a flag")
         like = _defaults.get(name)
-        _values[name] = _parse(value, like) if isinstance(value, str) and like is not None else (
-            bool(value) if isinstance(like, bool) else value)
+        _values[name] = (
+            _parse(value, like)
+            if isinstance(value, str) and like is not None
+            else (bool(value) if isinstance(like, bool) else value)
+        )
     for listener in _listeners:
         listener()
 

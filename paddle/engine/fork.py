@@ -1,6 +1,7 @@
 """Forked processes. The compiler's threads do not come along into a child process, where an operator would wait for them
 forever: it raises instead. Tensors can be read there (`numpy()`), and where nothing ran before the fork, everything works.
 """
+
 from __future__ import annotations
 
 import os

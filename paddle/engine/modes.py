@@ -1,4 +1,5 @@
 """What is switched on in the current thread. Read on every operator call, so kept flat and small."""
+
 from __future__ import annotations
 
 import functools
@@ -22,7 +23,9 @@ class Modes(threading.local):
     special: bool = False  # any of the above except grad: dispatch then takes the long way
 
     def update(self) -> None:
-        self.special = any(x is not None for x in (self.amp, self.program, self.saved_hooks, self.watcher, self.segment))
+        self.special = any(
+            x is not None for x in (self.amp, self.program, self.saved_hooks, self.watcher, self.segment)
+        )
 
 
 modes = Modes()
@@ -74,7 +77,7 @@ class _Decorator:
             return self._fresh()(function)
         return self
 
-    def _fresh(self) -> "_Decorator":
+    def _fresh(self) -> _Decorator:
         return object.__new__(type(self))
 
     clone = _fresh
@@ -87,6 +90,7 @@ class _Decorator:
 
     def _wrapped(self, function: Any) -> Any:
         if inspect.isgeneratorfunction(function):
+
             @functools.wraps(function)
             def generator(*args, **kwargs):
                 running = function(*args, **kwargs)
@@ -104,12 +108,14 @@ class _Decorator:
                         raise
                     except BaseException as error:  # thrown in by the caller: the function may handle it
                         resume = functools.partial(running.throw, error)
+
             return generator
 
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
             with self._fresh():
                 return function(*args, **kwargs)
+
         return wrapper
 
 
@@ -158,7 +164,7 @@ class set_grad_enabled(_Decorator):
         self._value = bool(mode)
         modes.grad = self._value
 
-    def _fresh(self) -> "set_grad_enabled":
+    def _fresh(self) -> set_grad_enabled:
         return set_grad_enabled(self._value)
 
     clone = _fresh

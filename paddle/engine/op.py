@@ -4,12 +4,14 @@ An operator is one function. Its body is the kernel, its signature the public AP
 Shapes, gradients and sharding follow from the body through JAX. ``@api`` gives the same public face (other keyword
 names, Tensor method, in-place twin, clean tracebacks) to a plain function that only composes operators.
 """
+
 from __future__ import annotations
 
 import functools
 import inspect
 import sys
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from . import errors, flags
 from .dispatch import dispatch
@@ -18,16 +20,33 @@ from .tensor import Tensor
 
 # Parameters that are never tensors in the operator's body, as those whose default is a bool or a word; a Tensor given there
 # is read out (`axis=paddle.to_tensor(1)`).
-STATIC = frozenset("""axis axes dim shape perm dtype keepdim k num_classes repeat_times num_or_sections sections
+STATIC = frozenset(
+    """axis axes dim shape perm dtype keepdim k num_classes repeat_times num_or_sections sections
     start_axis stop_axis axis1 axis2 offset diagonal shifts padding stride dilation groups kernel_size output_size
-    data_format num_rows num_columns n chunks""".split())
+    data_format num_rows num_columns n chunks""".split()
+)
 
 # Other keyword names that every function accepts for its parameters.
-ALIASES = {"input": "x", "other": "y", "dim": "axis", "dims": "axis", "keepdims": "keepdim", "size": "shape", "eps": "epsilon",
-           "tensors": "x", "lambd": "threshold", "dim1": "axis1", "dim2": "axis2", "return_indices": "return_mask",
-           "start_dim": "start_axis", "end_dim": "stop_axis", "values": "value", "repeats": "repeat_times"}
+ALIASES = {
+    "input": "x",
+    "other": "y",
+    "dim": "axis",
+    "dims": "axis",
+    "keepdims": "keepdim",
+    "size": "shape",
+    "eps": "epsilon",
+    "tensors": "x",
+    "lambd": "threshold",
+    "dim1": "axis1",
+    "dim2": "axis2",
+    "return_indices": "return_mask",
+    "start_dim": "start_axis",
+    "end_dim": "stop_axis",
+    "values": "value",
+    "repeats": "repeat_times",
+}
 
-registry: dict[str, "Op"] = {}
+registry: dict[str, Op] = {}
 _MISSING = object()
 
 
@@ -38,13 +57,15 @@ class Signature:
         code = function.__code__
         defaults = function.__defaults__ or ()
         self.name = name
-        self.params = code.co_varnames[skip:code.co_argcount]
-        self.varargs = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else None
+        self.params = code.co_varnames[skip : code.co_argcount]
+        self.varargs = (
+            code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else None
+        )
         self.n = len(self.params)
         self.required = self.n - len(defaults)
         self.defaults = (_MISSING,) * self.required + defaults
         self.index = {p: i for i, p in enumerate(self.params)}
-        self.own_keywords = code.co_varnames[code.co_argcount:code.co_argcount + code.co_kwonlyargcount]
+        self.own_keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
         for alias, target in {**ALIASES, **(aliases or {})}.items():
             if target in self.index:
                 self.index.setdefault(alias, self.index[target])
@@ -57,7 +78,9 @@ class Signature:
             if given == n + 1 and "name" not in self.index and (args[n] is None or isinstance(args[n], str)):
                 args, given = args[:n], n  # the official trailing parameter `name`
             else:
-                raise errors.TypeError_(f"{self.name}: takes at most {n} arguments ({', '.join(self.params)}), got {given}")
+                raise errors.TypeError_(
+                    f"{self.name}: takes at most {n} arguments ({', '.join(self.params)}), got {given}"
+                )
         bound = list(args) + list(self.defaults[given:])
         out = None
         for key, value in kwargs.items():
@@ -112,8 +135,18 @@ class Op(Kernel):
         view_strides: the official strides of such a result.
     """
 
-    def __init__(self, fn: Callable, name: str | None = None, *, scalars: str = "", static: str = "", tensors: str = "",
-                 random: bool = False, aliases: dict[str, str] | None = None, **metadata: Any):
+    def __init__(
+        self,
+        fn: Callable,
+        name: str | None = None,
+        *,
+        scalars: str = "",
+        static: str = "",
+        tensors: str = "",
+        random: bool = False,
+        aliases: dict[str, str] | None = None,
+        **metadata: Any,
+    ):
         name = name or fn.__name__
         self.signature = Signature(fn, name, int(random), aliases)
         wanted = set(scalars.split())
@@ -146,12 +179,13 @@ def _public(op: Op) -> Callable:
             except Exception as explained:
                 errors.trim(explained)
                 raise
+
     return public
 
 
 def _is_huge(arg: Any) -> bool:
     """Whether an argument is an int beyond int64, which counts as a float."""
-    return type(arg) is int and not -2 ** 63 <= arg < 2 ** 63
+    return type(arg) is int and not -(2**63) <= arg < 2**63
 
 
 def _explained(error: Exception, name: str, params: tuple, args: tuple, kwargs: dict | None = None) -> Exception:
@@ -169,8 +203,9 @@ def _write_out(name: str, result: Any, out: Any) -> Any:
     return type(out)(_write_out(name, r, o) for r, o in zip(result, out))
 
 
-def _finish(public: Callable, fn: Callable, name: str, signature: Signature, skip: int, method: Any, inplace: Any,
-            export: bool) -> Callable:
+def _finish(
+    public: Callable, fn: Callable, name: str, signature: Signature, skip: int, method: Any, inplace: Any, export: bool
+) -> Callable:
     """Names, documentation, export, Tensor method and in-place twin of a public function."""
     public.__name__ = name
     public.__qualname__ = name
@@ -184,7 +219,7 @@ def _finish(public: Callable, fn: Callable, name: str, signature: Signature, ski
     if method is None:
         method = bool(signature.params) and signature.params[0] == "x"
     if method:
-        for each in ([name] if method is True else method.split()):
+        for each in [name] if method is True else method.split():
             setattr(Tensor, each, public)
     if inplace:
         twin = _twin(public, name, inplace == "reshapes")
@@ -204,17 +239,26 @@ def _twin(public: Callable, name: str, reshapes: bool) -> Callable:
         except Exception as e:
             errors.trim(e)
             raise
+
     twin.__name__ = twin.__qualname__ = name + "_"
     twin.__module__ = public.__module__
     twin.__doc__ = f"In-place form of `{name}`: the result replaces the value (and the type) of `x`, which is returned."
     signature = public.__signature__  # type: ignore[attr-defined]
     twin.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[p for p in signature.parameters.values() if p.name != "out"])
+        parameters=[p for p in signature.parameters.values() if p.name != "out"]
+    )
     return twin
 
 
-def op(fn: Callable | None = None, *, name: str | None = None, method: Any = None, inplace: Any = False,
-       export: bool = True, **metadata: Any) -> Any:
+def op(
+    fn: Callable | None = None,
+    *,
+    name: str | None = None,
+    method: Any = None,
+    inplace: Any = False,
+    export: bool = True,
+    **metadata: Any,
+) -> Any:
     """Make an operator of a function on arrays; returns the public function on tensors.
 
     Args:
@@ -243,8 +287,14 @@ def op(fn: Callable | None = None, *, name: str | None = None, method: Any = Non
     return public
 
 
-def api(fn: Callable | None = None, *, method: Any = None, inplace: Any = False, export: bool = True,
-        aliases: dict[str, str] | None = None) -> Any:
+def api(
+    fn: Callable | None = None,
+    *,
+    method: Any = None,
+    inplace: Any = False,
+    export: bool = True,
+    aliases: dict[str, str] | None = None,
+) -> Any:
     """The public face of an operator for a plain function that composes operators (see `op` for the arguments)."""
     if fn is None:
         return functools.partial(api, method=method, inplace=inplace, export=export, aliases=aliases)
@@ -263,8 +313,10 @@ def api(fn: Callable | None = None, *, method: Any = None, inplace: Any = False,
                 for key in [k for k in kwargs if k not in names and k not in signature.params]:
                     position = index.get(key)
                     if position is None:
-                        raise errors.TypeError_(f"{fn.__name__}: there is no argument {key!r}; it takes "
-                                                f"{', '.join(signature.params + names)}")
+                        raise errors.TypeError_(
+                            f"{fn.__name__}: there is no argument {key!r}; it takes "
+                            f"{', '.join(signature.params + names)}"
+                        )
                     kwargs[signature.params[position]] = kwargs.pop(key)
                 if out is not None:
                     return _write_out(fn.__name__, fn(*args, **kwargs), out)
@@ -275,4 +327,5 @@ def api(fn: Callable | None = None, *, method: Any = None, inplace: Any = False,
             except Exception as explained:
                 errors.trim(explained)
                 raise
+
     return _finish(public, fn, fn.__name__, signature, 0, method, inplace, export)

@@ -1,10 +1,12 @@
 """Places: where a tensor lives, by the official names, mapped to JAX devices."""
+
 from __future__ import annotations
 
 import functools
 import os
 import re
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax
 
@@ -43,7 +45,7 @@ class Place:
     def is_custom_place(self) -> bool:
         return self.kind not in ("cpu", "gpu", "xpu")
 
-    def _equals(self, other: "Place") -> bool:
+    def _equals(self, other: Place) -> bool:
         return self == other
 
     def __eq__(self, other: Any) -> bool:
@@ -110,7 +112,12 @@ class CustomPlace(Place):
         self.kind = device_type
 
 
-_CLASSES: dict[str, Callable[[int], Place]] = {"cpu": lambda n: CPUPlace(), "gpu": CUDAPlace, "tpu": TPUPlace, "xpu": XPUPlace}
+_CLASSES: dict[str, Callable[[int], Place]] = {
+    "cpu": lambda n: CPUPlace(),
+    "gpu": CUDAPlace,
+    "tpu": TPUPlace,
+    "xpu": XPUPlace,
+}
 
 
 def make_place(kind: str, number: int = 0) -> Place:
@@ -131,8 +138,9 @@ def find_device(kind: str, number: int) -> jax.Device:
     devices = backend_devices(kind)
     if not devices:
         have = ", ".join(k for k in _BACKENDS if backend_devices(k))
-        raise errors.Unavailable(f"device {kind}:{number}: this machine has no {kind} that the engine can reach "
-                                 f"(present: {have})")
+        raise errors.Unavailable(
+            f"device {kind}:{number}: this machine has no {kind} that the engine can reach (present: {have})"
+        )
     if not 0 <= number < len(devices):
         raise errors.Unavailable(f"device {kind}:{number}: there are {len(devices)} {kind} devices, numbered from 0")
     return devices[number]
@@ -150,7 +158,9 @@ def parse_place(device: Any, argument: str = "device") -> Place:
     if kind == "gpu_pinned":
         return CUDAPinnedPlace()
     if kind not in _KNOWN:
-        raise errors.ValueError_(f"{argument} must be a name like 'cpu', 'gpu', 'gpu:0', 'tpu:0' or a Place; got {device!r}")
+        raise errors.ValueError_(
+            f"{argument} must be a name like 'cpu', 'gpu', 'gpu:0', 'tpu:0' or a Place; got {device!r}"
+        )
     return make_place(kind, int(number or 0))
 
 

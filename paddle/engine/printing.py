@@ -1,4 +1,5 @@
 """How tensors print: the official layout, with `paddle.set_printoptions`."""
+
 from __future__ import annotations
 
 from math import isinf
@@ -12,8 +13,13 @@ from . import errors
 _options: dict[str, Any] = {"precision": 8, "threshold": 1000, "edgeitems": 3, "sci_mode": False, "linewidth": 80}
 
 
-def set_printoptions(precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
-                     sci_mode: bool | None = None, linewidth: int | None = None) -> None:
+def set_printoptions(
+    precision: int | None = None,
+    threshold: int | None = None,
+    edgeitems: int | None = None,
+    sci_mode: bool | None = None,
+    linewidth: int | None = None,
+) -> None:
     """Set how tensors print.
 
     Args:
@@ -26,7 +32,13 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
     Raises:
         TypeError: an argument that is not of its type.
     """
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "sci_mode": sci_mode, "linewidth": linewidth}
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "sci_mode": sci_mode,
+        "linewidth": linewidth,
+    }
     for key, value in given.items():
         if value is None:
             continue
@@ -43,7 +55,9 @@ def _number(value: Any) -> str:
     if isinstance(value, complex):
         return f"({value.real:.{precision}{kind}}{value.imag:+.{precision}{kind}}j)"
     if isinstance(value, float):
-        return f"{value:.0f}." if kind == "f" and (isinf(value) or value.is_integer()) else f"{value:.{precision}{kind}}"
+        return (
+            f"{value:.0f}." if kind == "f" and (isinf(value) or value.is_integer()) else f"{value:.{precision}{kind}}"
+        )
     return str(value)
 
 
@@ -57,7 +71,7 @@ def _padded(text: str, width: int, signed: bool) -> str:
 def _join(parts: list[str], indent: int, width: int) -> str:
     """A row of numbers, as many in a line as fit when all have the full width."""
     n = max(1, (_options["linewidth"] - indent) // (width + 2))
-    lines = [", ".join(parts[i:i + n]) for i in range(0, len(parts), n)]
+    lines = [", ".join(parts[i : i + n]) for i in range(0, len(parts), n)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
@@ -72,7 +86,10 @@ def _body(array: np.ndarray, summarise: bool, indent: int, width: int, signed: b
         if cut:
             rows.insert(edge, "...")
         return _join(rows, indent, width)
-    rows = [_body(a, summarise, indent + 1, width, signed) for a in (list(array[:edge]) + list(array[-edge:]) if cut else array)]
+    rows = [
+        _body(a, summarise, indent + 1, width, signed)
+        for a in (list(array[:edge]) + list(array[-edge:]) if cut else array)
+    ]
     if cut:
         rows.insert(edge, "...")
     separator = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
@@ -98,8 +115,10 @@ def data_text(array: np.ndarray, indent: int) -> str:
 def tensor_text(tensor: Any) -> str:
     """The official print of a tensor, such as ``Tensor(shape=[2], dtype=float32, place=Place(cpu), ...)``."""
     value = tensor._value
-    head = (f"Tensor(shape={list(value.shape)}, dtype={tensor.dtype.name}, place={tensor.place!r}, "
-            f"stop_gradient={tensor.stop_gradient},\n       ")
+    head = (
+        f"Tensor(shape={list(value.shape)}, dtype={tensor.dtype.name}, place={tensor.place!r}, "
+        f"stop_gradient={tensor.stop_gradient},\n       "
+    )
     if isinstance(value, jax.core.Tracer):
         return head + f"{value})"
     return head + data_text(np.asarray(value), 7) + ")"

@@ -6,6 +6,7 @@
 - Two 0-D tensors always promote, like numbers do.
 - A Python number gives way too; a Python float makes an integer tensor float32, a complex one complex64.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -51,8 +52,10 @@ def result_type(name: str, x: Any, y: Any) -> np.dtype:
         if ra < 2 or rb < 2:
             return a if ra == 3 else b
         return np.dtype(jnp.promote_types(a, b))
-    raise errors.TypeError_(f"{name}: tensors of types {a.name} and {b.name} do not promote; only floating types "
-                            "promote among each other and with complex types. Cast one of them with astype")
+    raise errors.TypeError_(
+        f"{name}: tensors of types {a.name} and {b.name} do not promote; only floating types "
+        "promote among each other and with complex types. Cast one of them with astype"
+    )
 
 
 def promote(name: str, x: Any, y: Any) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ A generator is a seed and a counter. Each random operator takes one tick: its ke
 compiled operator (Threefry; Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011). The state is
 therefore plain data, and a compiled program that counts the same ticks draws the same numbers.
 """
+
 from __future__ import annotations
 
 import os
@@ -50,7 +51,7 @@ class Generator:
         self._counter = 0
         self._seed = int.from_bytes(os.urandom(6), "little")
 
-    def manual_seed(self, seed: int) -> "Generator":
+    def manual_seed(self, seed: int) -> Generator:
         with self._lock:
             self._seed, self._counter = int(seed) & 0xFFFFFFFFFFFFFFFF, 0
         return self

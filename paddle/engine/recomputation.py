@@ -6,6 +6,7 @@ et al., "Training Deep Nets with Sublinear Memory Cost", 2016). The user's Pytho
 cannot do anything else the second time, and the tape is the ordinary one: hooks, `paddle.grad` and higher orders
 work.
 """
+
 from __future__ import annotations
 
 import weakref
@@ -59,7 +60,7 @@ class Segment:
         self.number = 0
         self.mode: Any = None
 
-    def __enter__(self) -> "Segment":
+    def __enter__(self) -> Segment:
         if modes.grad and modes.segment is None:
             self.mode = set_mode(segment=self, saved_hooks=(self.pack, self.unpack))
             self.mode.__enter__()

@@ -4,12 +4,13 @@ Arrays are immutable, so an in-place operation puts another array into the slot.
 share a slot (`detach`) or derive from one (`View`: slices, `reshape`, `transpose`). `version` counts the in-place
 operations, officially those that autograd has to know of: an optimizer's update and `set_value` are not counted.
 """
+
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .modes import modes, set_mode
-
 
 # Views of views deeper than this are copies: a loop `x = x[1:]` must not keep every step alive.
 VIEW_DEPTH = 32
@@ -41,7 +42,7 @@ class Storage:
         self.pending = pending
 
     @property
-    def root(self) -> "Storage":
+    def root(self) -> Storage:
         """The slot at the bottom: itself, or for a view the one that all tensors over the same memory derive from."""
         return self
 

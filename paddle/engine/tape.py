@@ -1,10 +1,12 @@
 """The tape: nodes that remember how a tensor was computed."""
+
 from __future__ import annotations
 
 import itertools
 import threading
 import weakref
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -50,7 +52,7 @@ class Node:
     def free(self) -> None:
         self.freed = True
 
-    def add_hook(self, index: int, hook: Callable) -> "HookHandle":
+    def add_hook(self, index: int, hook: Callable) -> HookHandle:
         if self.hooks is None:
             self.hooks = {}
         handle = HookHandle(self.hooks.setdefault(index, []), hook)
@@ -63,6 +65,7 @@ class Node:
             alive = reference()
             if alive is not None:
                 alive._grad = gradient.detach()
+
         self.add_hook(index, keep)
 
     def __repr__(self) -> str:
@@ -135,8 +138,9 @@ class OpNode(Node):
 
     __slots__ = ("gradient", "saved", "n_outputs", "residual", "mask", "has_dead")
 
-    def __init__(self, gradient: Any, edges: tuple, saved: list, n_outputs: int, residual: Any, mask: int,
-                 has_dead: bool):
+    def __init__(
+        self, gradient: Any, edges: tuple, saved: list, n_outputs: int, residual: Any, mask: int, has_dead: bool
+    ):
         self.edges = edges
         self.seq = next(_sequence)
         self.hooks = None
@@ -163,7 +167,8 @@ class OpNode(Node):
             if storage is not None and storage.version != version:
                 raise errors.RuntimeError_(
                     f"{self.name}: a tensor that its gradient needs was changed in place after it was used (version "
-                    f"{storage.version}, expected {version}); change a copy instead")
+                    f"{storage.version}, expected {version}); change a copy instead"
+                )
             if array.__class__ is Packed:
                 array = array.unpack(cotangents)
             out.append(array)
@@ -171,8 +176,10 @@ class OpNode(Node):
 
     def run(self, cotangents: list, record: Callable | None, live_only: bool) -> Sequence[Any]:
         if self.saved is None:
-            raise errors.RuntimeError_(f"{self.name}: backward through the same graph a second time; what it saved was "
-                                       "released. Pass retain_graph=True to the first backward or grad")
+            raise errors.RuntimeError_(
+                f"{self.name}: backward through the same graph a second time; what it saved was "
+                "released. Pass retain_graph=True to the first backward or grad"
+            )
         wanted = self._live_mask() if live_only and self.has_dead else self.mask
         present = tuple([c is not None for c in cotangents])
         arrays = self._arrays(cotangents)

@@ -1,67 +1,25 @@
 """The Tensor: a slot with an array, and its place on the tape. Operators add the methods (see `op`)."""
+
 from __future__ import annotations
 
 import itertools
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from . import dtype as dtypes
-from . import errors, place as places
+from . import errors
+from . import place as places
 from .dtype import DType, to_dtype
 from .modes import modes, set_mode
+from .shape import CallableInt, Size, official_strides, row_major
 from .storage import Storage, View
 
 _names = itertools.count()
 parameters: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # every Parameter that is alive, by its id
-
-
-class Size(list):
-    """The shape of a tensor: a list of ints that can also tell its number of elements. Sums with lists and tuples, slices
-    and multiples are shapes again."""
-
-    def __add__(self, value: Any) -> "Size":  # type: ignore[override]
-        return Size([*self, *value]) if isinstance(value, (list, tuple)) else NotImplemented
-
-    def __radd__(self, value: Any) -> "Size":
-        return Size([*value, *self]) if isinstance(value, (list, tuple)) else NotImplemented
-
-    def __mul__(self, value: Any) -> "Size":  # type: ignore[override]
-        return Size(list(self) * value)
-
-    __rmul__ = __mul__
-
-    def __getitem__(self, key: Any) -> Any:
-        found = list.__getitem__(self, key)
-        return Size(found) if isinstance(key, slice) else found
-
-    def __eq__(self, value: object) -> bool:
-        return list(self) == list(value) if isinstance(value, tuple) else list.__eq__(self, value)
-
-    def __ne__(self, value: object) -> bool:
-        return not self == value
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def numel(self) -> int:
-        n = 1
-        for d in self:
-            n *= d
-        return n
-
-
-class _CallableInt(int):
-    """The number of elements, an int; called with an axis it is the length of that axis (both official spellings)."""
-
-    _shape: tuple[int, ...] = ()
-
-    def __call__(self, axis: int | None = None) -> Any:
-        return Size(self._shape) if axis is None else self._shape[axis]
-
-    def __reduce__(self):
-        return int, (int(self),)
 
 
 class Tensor:
@@ -81,7 +39,7 @@ class Tensor:
     __slots__ = ("_storage", "_node", "_index", "_stop", "__dict__", "__weakref__")
 
     # What few tensors have lives in the instance dictionary, these are the defaults.
-    _grad: "Tensor | None" = None
+    _grad: Tensor | None = None
     _name: str | None = None
     persistable = False
     is_distributed = False
@@ -91,7 +49,9 @@ class Tensor:
     _stop: bool
     __array_priority__ = 100
 
-    def __init__(self, data: Any = (), dtype: Any = None, place: Any = None, stop_gradient: bool = True, name: str | None = None):
+    def __init__(
+        self, data: Any = (), dtype: Any = None, place: Any = None, stop_gradient: bool = True, name: str | None = None
+    ):
         made = Tensor._to_tensor(data, dtype, place)  # set by ops.creation
         self._storage, self._node, self._index = made._storage, None, 0
         self._stop = True
@@ -100,13 +60,13 @@ class Tensor:
         if name is not None:
             self._name = name
 
-    _to_tensor: Callable[..., "Tensor"]
+    _to_tensor: Callable[..., Tensor]
 
     if TYPE_CHECKING:  # the methods that operators add
         reshape: Any
 
         def __getattr__(self, name: str) -> Any: ...
-        def __getitem__(self, index: Any) -> "Tensor": ...
+        def __getitem__(self, index: Any) -> Tensor: ...
 
     # ---- the array ----
     @property
@@ -114,7 +74,7 @@ class Tensor:
         value = self._storage.value
         return value if value is not None else self._storage.read(self)
 
-    def _rebind(self, out: "Tensor") -> "Tensor":
+    def _rebind(self, out: Tensor) -> Tensor:
         """Take over the value (and, with the tape on, the history) of `out`: the end of every in-place operation."""
         storage = self._storage
         value = out._value
@@ -133,15 +93,17 @@ class Tensor:
             self._join(out)
         return self
 
-    def _join(self, out: "Tensor") -> None:
+    def _join(self, out: Tensor) -> None:
         """Take over the history of `out`, the new value of this tensor."""
         self._node, self._index, self._stop = out._node, out._index, out._stop
 
-    def _snapshot(self) -> "Tensor":
+    def _snapshot(self) -> Tensor:
         """The same value and history in a slot of its own, which later in-place operations on self do not touch."""
         return _make(self._value, self._node, self._index, self._stop)
 
-    def _inplace(self, function: Callable, *args: Any, reshapes: bool = False, retypes: bool = False, **kwargs: Any) -> "Tensor":
+    def _inplace(
+        self, function: Callable, *args: Any, reshapes: bool = False, retypes: bool = False, **kwargs: Any
+    ) -> Tensor:
         """self = function(self, ...), in place. Shape (unless `reshapes`) and dtype (unless `retypes`) stay."""
         name = getattr(function, "__name__", "an in-place operation") + "_"
         self._check_writable(name)
@@ -152,15 +114,16 @@ class Tensor:
         if reshapes:
             return self._replace(out, before)
         if out._value.shape != self._value.shape:
-            raise errors.ValueError_(f"{name}: the result has shape {list(out.shape)}, which does not fit in place into "
-                                     f"{list(self.shape)}")
+            raise errors.ValueError_(
+                f"{name}: the result has shape {list(out.shape)}, which does not fit in place into {list(self.shape)}"
+            )
         if out.dtype is not self.dtype:
             if retypes:
                 return self._replace(out, before)
             out = out.astype(self.dtype)
         return self._rebind(out)
 
-    def _replace(self, out: "Tensor", before: "Tensor") -> "Tensor":
+    def _replace(self, out: Tensor, before: Tensor) -> Tensor:
         """Become `out`, whose shape or dtype may differ; other tensors over the memory of self keep theirs. When `out`
         is a view of `before`, a snapshot of self, the memory stays shared."""
         storage, version = self._storage, self._storage.version + 1
@@ -179,7 +142,7 @@ class Tensor:
 
     # A tensor that keeps its values in another one (a sparse tensor) has its place on the tape there.
     @property
-    def _carrier(self) -> "Tensor":
+    def _carrier(self) -> Tensor:
         """The tensor whose node is that of this one."""
         return self
 
@@ -196,8 +159,10 @@ class Tensor:
 
     def _check_writable(self, name: str) -> None:
         if modes.grad and self._is_live_leaf():
-            raise errors.ValueError_(f"{name}: a leaf tensor that wants a gradient (stop_gradient=False) cannot be changed "
-                                     "in place; use paddle.no_grad() or change a copy")
+            raise errors.ValueError_(
+                f"{name}: a leaf tensor that wants a gradient (stop_gradient=False) cannot be changed "
+                "in place; use paddle.no_grad() or change a copy"
+            )
 
     @property
     def inplace_version(self) -> int:
@@ -227,7 +192,7 @@ class Tensor:
     def size(self) -> int:
         """The number of elements. Also callable: ``x.size()`` is the shape, ``x.size(axis)`` a length."""
         value = self._value
-        size = _CallableInt(value.size)
+        size = CallableInt(value.size)
         size._shape = value.shape
         return size
 
@@ -285,9 +250,9 @@ class Tensor:
         return strides if dim is None else strides[dim]
 
     def is_contiguous(self) -> bool:
-        return official_strides(self) == _row_major(self._value.shape)
+        return official_strides(self) == row_major(self._value.shape)
 
-    def contiguous(self) -> "Tensor":
+    def contiguous(self) -> Tensor:
         """Self when its layout is row-major, otherwise a copy that is."""
         return self if self.is_contiguous() else self.clone()  # type: ignore[attr-defined]
 
@@ -341,6 +306,7 @@ class Tensor:
         self._stop = value
         if not value and (self._node is None or self._node.traced) and self.dtype.is_differentiable:
             from .tape import AccumulateGrad
+
             self._node, self._index = AccumulateGrad(self), 0
 
     @property
@@ -351,7 +317,7 @@ class Tensor:
     def requires_grad(self, value: bool) -> None:
         self.stop_gradient = not value
 
-    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         self.stop_gradient = not requires_grad
         return self
 
@@ -366,7 +332,7 @@ class Tensor:
         return None if self.is_leaf else self._node
 
     @property
-    def grad(self) -> "Tensor | None":
+    def grad(self) -> Tensor | None:
         """The gradient that backward() accumulated here, or None."""
         return self._grad
 
@@ -407,7 +373,9 @@ class Tensor:
         self.clear_gradient()
 
     @errors.clean
-    def backward(self, grad_tensor: "Tensor | None" = None, retain_graph: bool = False, *, dump_backward_graph_path: Any = None) -> None:
+    def backward(
+        self, grad_tensor: Tensor | None = None, retain_graph: bool = False, *, dump_backward_graph_path: Any = None
+    ) -> None:
         """Compute the gradients of this tensor with respect to the leaves it came from, and add them to their `.grad`.
 
         Args:
@@ -425,10 +393,11 @@ class Tensor:
             6.0
         """
         from . import autograd
+
         autograd.backward([self], [grad_tensor], retain_graph, dump_backward_graph_path=dump_backward_graph_path)
 
     @errors.clean
-    def register_hook(self, hook: Callable[["Tensor"], "Tensor | None"]) -> Any:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
         """Call `hook(gradient)` when the gradient of this tensor is complete; what it returns (if not None) replaces it.
 
         Returns:
@@ -448,7 +417,7 @@ class Tensor:
             self._value
             self._node.retain(self._index, self)
 
-    def detach(self) -> "Tensor":
+    def detach(self) -> Tensor:
         """A tensor over the same memory, without history. In-place changes of either are seen by both."""
         storage = self._storage
         if isinstance(storage, View):
@@ -457,26 +426,26 @@ class Tensor:
         out._storage, out._node, out._index, out._stop = storage, None, 0, True
         return out
 
-    def detach_(self) -> "Tensor":
+    def detach_(self) -> Tensor:
         self.stop_gradient = True
         self._node, self._index, self._stop = None, 0, True
         return self
 
     @property
-    def data(self) -> "Tensor":
+    def data(self) -> Tensor:
         return self.detach()
 
     @data.setter
-    def data(self, other: "Tensor") -> None:
+    def data(self, other: Tensor) -> None:
         if other._value.shape == self._value.shape and other.dtype is self.dtype:
             self._storage.write(other._value)
         else:
             self._storage = Storage(other._value)
 
-    def value(self) -> "Tensor":
+    def value(self) -> Tensor:
         return self
 
-    def get_tensor(self) -> "Tensor":
+    def get_tensor(self) -> Tensor:
         return self
 
     # ---- to Python and NumPy ----
@@ -494,7 +463,11 @@ class Tensor:
         try:
             return np.asarray(value.block_until_ready())  # a failed computation shows here; reading it ends the process
         except jax.errors.JaxRuntimeError as e:
-            raise errors.OutOfMemory(f"{what}: {e}") if "RESOURCE_EXHAUSTED" in str(e) else errors.RuntimeError_(f"{what}: {e}")
+            raise (
+                errors.OutOfMemory(f"{what}: {e}")
+                if "RESOURCE_EXHAUSTED" in str(e)
+                else errors.RuntimeError_(f"{what}: {e}")
+            )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._concrete("numpy"), dtype=dtype, copy=True)
@@ -507,7 +480,9 @@ class Tensor:
         """
         array = self._concrete("item")
         if not args and array.size != 1:
-            raise errors.ValueError_(f"item: only a tensor of one element converts without an index, this has shape {list(array.shape)}")
+            raise errors.ValueError_(
+                f"item: only a tensor of one element converts without an index, this has shape {list(array.shape)}"
+            )
         try:
             return array.item(*args)
         except IndexError as e:
@@ -521,8 +496,10 @@ class Tensor:
     def _number(self, kind: Any) -> Any:
         array = self._concrete(kind.__name__ + "()")
         if array.size != 1:
-            raise AssertionError(f"{kind.__name__}(): only a tensor of one element converts to a Python number, "
-                                 f"this has shape {list(array.shape)}")
+            raise AssertionError(
+                f"{kind.__name__}(): only a tensor of one element converts to a Python number, "
+                f"this has shape {list(array.shape)}"
+            )
         return kind(array.reshape(()).item())
 
     @errors.clean
@@ -557,7 +534,7 @@ class Tensor:
         return shape[0]
 
     @errors.clean
-    def __iter__(self) -> Iterator["Tensor"]:
+    def __iter__(self) -> Iterator[Tensor]:
         if not self._value.shape:
             raise TypeError("(InvalidType) iter(): a 0-D tensor cannot be iterated over")
         return (self[i] for i in range(self._value.shape[0]))
@@ -577,16 +554,18 @@ class Tensor:
 
     def __repr__(self) -> str:
         from .printing import tensor_text
+
         return tensor_text(self)
 
     __str__ = __repr__
 
     # ---- copies ----
-    def __deepcopy__(self, memo: dict) -> "Tensor":
+    def __deepcopy__(self, memo: dict) -> Tensor:
         out = type(self).__new__(type(self))
         memo[id(self)] = out
         out._adopt(_make(jax.numpy.array(self._value, copy=True)))
         from copy import deepcopy
+
         for key, entry in self.__dict__.items():
             if key != "_grad":
                 out.__dict__[key] = entry if key == "_name" else deepcopy(entry, memo)
@@ -595,10 +574,10 @@ class Tensor:
         out.stop_gradient = self._stop
         return out
 
-    def __copy__(self) -> "Tensor":
+    def __copy__(self) -> Tensor:
         return self.__deepcopy__({})
 
-    def _adopt(self, other: "Tensor") -> None:
+    def _adopt(self, other: Tensor) -> None:
         self._storage, self._node, self._index, self._stop = other._storage, other._node, other._index, other._stop
 
     def __reduce__(self):
@@ -627,41 +606,41 @@ class Tensor:
             new = new.astype(old.dtype)
         self._storage.write(new)
 
-    def copy_(self, other: Any, blocking: bool = True) -> "Tensor":
+    def copy_(self, other: Any, blocking: bool = True) -> Tensor:
         """Overwrite with the values of another tensor of the same shape."""
         self.set_value(other)
         return self
 
-    def _share_buffer_to(self, other: "Tensor") -> None:
+    def _share_buffer_to(self, other: Tensor) -> None:
         other._storage = self._storage
 
-    def _is_shared_buffer_with(self, other: "Tensor") -> bool:
+    def _is_shared_buffer_with(self, other: Tensor) -> bool:
         return other._storage is self._storage
 
     def _clear_data(self) -> None:
         self._storage.write(jax.numpy.zeros((0,), self._value.dtype))
 
-    def _use_gpudnn(self, use: bool) -> "Tensor":
+    def _use_gpudnn(self, use: bool) -> Tensor:
         return self
 
     # ---- devices ----
-    def _on(self, place: places.Place) -> "Tensor":
+    def _on(self, place: places.Place) -> Tensor:
         """Self when it already lies there, otherwise a copy (through the tape)."""
         return self if self.place == place else Tensor._copy_to(self, place)
 
-    _copy_to: Callable[..., "Tensor"]
+    _copy_to: Callable[..., Tensor]
 
-    def cpu(self) -> "Tensor":
+    def cpu(self) -> Tensor:
         return self._on(places.CPUPlace())
 
-    def cuda(self, device_id: int | None = None, blocking: bool = True) -> "Tensor":
+    def cuda(self, device_id: int | None = None, blocking: bool = True) -> Tensor:
         return self._on(places.CUDAPlace(device_id or 0))
 
-    def pin_memory(self, blocking: bool = True) -> "Tensor":
+    def pin_memory(self, blocking: bool = True) -> Tensor:
         return self
 
     @errors.clean
-    def to(self, *args: Any, **kwargs: Any) -> "Tensor":
+    def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Convert and/or move: ``x.to("float64")``, ``x.to("gpu:0")``, ``x.to(other)``, ``x.to(device, dtype)``.
 
         Raises ValueError for a word that is neither a device nor a data type.
@@ -676,7 +655,9 @@ class Tensor:
                 other = arg
             elif isinstance(arg, bool) or arg is None:
                 continue
-            elif isinstance(arg, places.Place) or isinstance(arg, str) and arg.split(":")[0] in places._KNOWN + ("cuda",):
+            elif (
+                isinstance(arg, places.Place) or isinstance(arg, str) and arg.split(":")[0] in places._KNOWN + ("cuda",)
+            ):
                 device = arg
             else:
                 try:
@@ -713,18 +694,26 @@ class Parameter(Tensor):
 
     persistable = True
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "Parameter":
+    def __new__(cls, *args: Any, **kwargs: Any) -> Parameter:
         self = super().__new__(cls)
         parameters[id(self)] = self
         return self
 
-    def __init__(self, value: Any, dtype: Any = None, trainable: bool = True, name: str | None = None, **attributes: Any):
+    def __init__(
+        self, value: Any, dtype: Any = None, trainable: bool = True, name: str | None = None, **attributes: Any
+    ):
         super().__init__(value, dtype)
         self._name = name
         self._setup(trainable, **attributes)
 
-    def _setup(self, trainable: bool = True, learning_rate: float = 1.0, regularizer: Any = None, need_clip: bool = True,
-               is_distributed: bool = False) -> None:
+    def _setup(
+        self,
+        trainable: bool = True,
+        learning_rate: float = 1.0,
+        regularizer: Any = None,
+        need_clip: bool = True,
+        is_distributed: bool = False,
+    ) -> None:
         self.optimize_attr = {"learning_rate": learning_rate}
         self.regularizer = regularizer
         self.need_clip = need_clip
@@ -777,23 +766,3 @@ def _unpickle(kind: Any, array: np.ndarray, stop: bool, state: dict) -> Tensor:
     out.__dict__.update(state)
     out.stop_gradient = stop
     return out
-
-
-def _row_major(shape: tuple[int, ...]) -> list[int]:
-    strides, step = [], 1
-    for d in reversed(shape):
-        strides.append(step)
-        step *= d
-    return strides[::-1]
-
-
-def official_strides(tensor: Tensor) -> list[int]:
-    """Strides that the official package would report: those of the view, derived from the operator that made it."""
-    storage = tensor._storage
-    if isinstance(storage, View) and storage.op.view_strides is not None:
-        found = storage.op.view_strides(official_strides(storage.source), tensor, storage.source, *storage.args)
-        if found is not None:
-            return list(found)
-    return _row_major(tensor._value.shape)
-
-

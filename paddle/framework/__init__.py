@@ -1,4 +1,5 @@
 """Saving and loading, and names that the official package also keeps under `paddle.framework`."""
+
 from ..engine.autograd import grad
 from ..engine.dtype import get_default_dtype, set_default_dtype
 from ..engine.flags import get_flags, set_flags
@@ -16,7 +17,22 @@ from .signals import disable_signal_handler
 from . import tensor_kinds  # noqa: F401  (gives Tensor methods)
 
 __all__ = [
-    "load", "save", "grad", "seed", "get_default_dtype", "set_default_dtype", "get_flags", "set_flags", "CPUPlace",
-    "CUDAPlace", "CUDAPinnedPlace", "CustomPlace", "XPUPlace", "disable_static", "enable_static", "in_dynamic_mode",
-    "get_cuda_rng_state", "set_cuda_rng_state"
+    "load",
+    "save",
+    "grad",
+    "seed",
+    "get_default_dtype",
+    "set_default_dtype",
+    "get_flags",
+    "set_flags",
+    "CPUPlace",
+    "CUDAPlace",
+    "CUDAPinnedPlace",
+    "CustomPlace",
+    "XPUPlace",
+    "disable_static",
+    "enable_static",
+    "in_dynamic_mode",
+    "get_cuda_rng_state",
+    "set_cuda_rng_state",
 ]

@@ -1,4 +1,5 @@
 """Saving in the background."""
+
 from __future__ import annotations
 
 import threading
@@ -56,6 +57,7 @@ def async_save(obj: Any, path: Any, protocol: int = 4, sync_other_task: bool = F
             save(held, path, protocol, **configs)
         except BaseException as e:
             _failures.append(e)
+
     task = threading.Thread(target=write, name="paddle-async-save")
     _tasks[:] = [t for t in _tasks if t.is_alive()] + [task]
     task.start()

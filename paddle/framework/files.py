@@ -1,4 +1,5 @@
 """Writing files so that a reader sees either the old file or the whole new one."""
+
 from __future__ import annotations
 
 import contextlib

@@ -3,6 +3,7 @@
 The official format is a pickle. A dict of tensors holds plain arrays and a table of the tensors' names; in any other
 object a tensor is the pair (name, array). bfloat16 is stored as uint16.
 """
+
 from __future__ import annotations
 
 import collections
@@ -122,9 +123,14 @@ def _name(path: Any, what: str) -> str:
 # ---- writing ----
 def _packed(obj: Any) -> Any:
     """The object as the official package would pickle it."""
-    if isinstance(obj, dict) and _TABLE not in obj and all(
+    if (
+        isinstance(obj, dict)
+        and _TABLE not in obj
+        and all(
             isinstance(v, Tensor) or isinstance(v, dict) and not any(isinstance(e, Tensor) for e in v.values())
-            for v in obj.values()):
+            for v in obj.values()
+        )
+    ):
         out: dict = {k: _array(v, k) if isinstance(v, Tensor) else _pack(v, f"[{k!r}]", 1) for k, v in obj.items()}
         out[_TABLE] = {k: v.name for k, v in obj.items() if isinstance(v, Tensor)}
         return out
@@ -230,8 +236,10 @@ class _Reader:
     def top(self, obj: Any, names: dict) -> Any:
         if not names or not isinstance(obj, dict):
             return self.read(obj, 0)
-        return type(obj)((k, self.tensor(v, names.get(k)) if isinstance(v, ArrayRecord) and not self.pairs
-                          else self.read(v, 1)) for k, v in obj.items())
+        return type(obj)(
+            (k, self.tensor(v, names.get(k)) if isinstance(v, ArrayRecord) and not self.pairs else self.read(v, 1))
+            for k, v in obj.items()
+        )
 
     def read(self, obj: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -279,9 +287,24 @@ def _tensor(array: np.ndarray, name: Any) -> Tensor:
 
 
 # ---- safetensors ----
-_SAFE = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
-         "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool",
-         "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "C64": "complex64"}
+_SAFE = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "I64": "int64",
+    "I32": "int32",
+    "I16": "int16",
+    "I8": "int8",
+    "U64": "uint64",
+    "U32": "uint32",
+    "U16": "uint16",
+    "U8": "uint8",
+    "BOOL": "bool",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "C64": "complex64",
+}
 
 
 def _library() -> Any:
@@ -301,8 +324,10 @@ def _safetensors(obj: Any) -> bytes:
             "save: a .safetensors file holds a flat dict from strings to tensors; for anything else choose "
             "another ending, such as .pdparams"
         )
-    arrays = {k: np.ascontiguousarray(v._concrete("save") if isinstance(v, Tensor) else v).reshape(v.shape)
-              for k, v in obj.items()}
+    arrays = {
+        k: np.ascontiguousarray(v._concrete("save") if isinstance(v, Tensor) else v).reshape(v.shape)
+        for k, v in obj.items()
+    }
     for key, array in arrays.items():
         if array.dtype.name not in _SAFE.values():
             raise errors.ValueError_(f"save: {key!r} has the type {array.dtype.name}, which safetensors does not know")

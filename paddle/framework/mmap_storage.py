@@ -1,4 +1,5 @@
 """A file seen as memory."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -35,8 +36,9 @@ class MmapStorage:
         except FileNotFoundError:
             raise errors.NotFound(f"MmapStorage: there is no file {filename}") from None
         if not 0 <= nbytes <= whole.size:
-            raise errors.ValueError_(f"MmapStorage: nbytes must lie between 0 and {whole.size}, the length of the "
-                                     f"file, got {nbytes}")
+            raise errors.ValueError_(
+                f"MmapStorage: nbytes must lie between 0 and {whole.size}, the length of the file, got {nbytes}"
+            )
         self._bytes = whole[:nbytes]
 
     def get_slice(self, dtype: Any = "uint8", start: int = 0, stop: int = -1, step: int = 1) -> Tensor:
@@ -46,7 +48,8 @@ class MmapStorage:
         count = self._bytes.size // kind.itemsize
         stop = count if stop == -1 else stop
         if not 0 <= start <= stop <= count or step < 1:
-            raise errors.ValueError_(f"get_slice: the range {start}:{stop}:{step} does not lie within {count} elements "
-                                     f"of {kind.name}")
-        elements = self._bytes[:count * kind.itemsize].view(kind.numpy)[start:stop:step]
+            raise errors.ValueError_(
+                f"get_slice: the range {start}:{stop}:{step} does not lie within {count} elements of {kind.name}"
+            )
+        elements = self._bytes[: count * kind.itemsize].view(kind.numpy)[start:stop:step]
         return to_tensor(np.array(elements), dtype=kind)

@@ -1,4 +1,5 @@
 """Dynamic and static mode."""
+
 from __future__ import annotations
 
 from typing import Any

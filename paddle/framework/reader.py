@@ -1,7 +1,9 @@
 """Readers: functions that return iterators over samples, as old programs have them."""
+
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ..engine import errors
 
@@ -33,4 +35,5 @@ def batch(reader: Callable[[], Any], batch_size: int, drop_last: bool = False) -
                 found = []
         if found and not drop_last:
             yield found
+
     return batches

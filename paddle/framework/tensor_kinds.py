@@ -1,5 +1,6 @@
 """What the official Tensor also offers for kinds of tensors that do not exist here: selected rows, strings, distributed
 tensors, parts of programs."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -40,8 +41,9 @@ def set_tensor(x: Tensor, value: Any, place: Any = None) -> None:
 for method in (rows, get_selected_rows, get_map_tensor, set_vocab, set_string_list, set_tensor):
     setattr(Tensor, method.__name__, errors.clean(method))
 for name in ("block", "num_shard", "placements", "process_mesh"):
-    setattr(Tensor, name, property(lambda x: None, doc="None: the tensor is neither part of a program nor "
-                                                       "distributed."))
+    setattr(
+        Tensor, name, property(lambda x: None, doc="None: the tensor is neither part of a program nor distributed.")
+    )
 
 
 def _interface(x: Tensor) -> dict:

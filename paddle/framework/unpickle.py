@@ -4,6 +4,7 @@ A pickle is a small program; loading one from a stranger with `pickle.load` runs
 a file of tensors needs are a closed table (`_ADMITTED`), arrays are rebuilt from checked parts, and lengths, keys and
 nesting are bounded, so that a hostile or damaged file ends in a `LoadError`.
 """
+
 from __future__ import annotations
 
 import collections
@@ -93,6 +94,7 @@ def _hashable(kind: Callable) -> Callable:
         for item in items:
             _check_key(item)
         return kind(items)
+
     return make
 
 
@@ -109,6 +111,7 @@ def _sequence(kind: type) -> Callable:
         if not isinstance(items, (list, tuple, bytes)):
             raise LoadError(f"a {kind.__name__} is made of a sequence")
         return kind(items)
+
     return make
 
 
@@ -117,6 +120,7 @@ def _of_ints(kind: type) -> Callable:
         if not all(a is None or type(a) is int for a in args):
             raise LoadError(f"a {kind.__name__} is made of integers")
         return kind(*args)
+
     return make
 
 
@@ -127,8 +131,11 @@ def _complex(*parts: Any) -> complex:
 
 
 _ADMITTED: dict[tuple[str, str], Any] = {
-    ("numpy", "ndarray"): ArrayRecord, ("numpy", "dtype"): DTypeRecord, ("collections", "OrderedDict"): _ordered,
-    ("_codecs", "encode"): _encode, **{("ml_dtypes", name): getattr(ml_dtypes, name) for name in _EXTENDED}
+    ("numpy", "ndarray"): ArrayRecord,
+    ("numpy", "dtype"): DTypeRecord,
+    ("collections", "OrderedDict"): _ordered,
+    ("_codecs", "encode"): _encode,
+    **{("ml_dtypes", name): getattr(ml_dtypes, name) for name in _EXTENDED},
 }
 for _module in ("numpy.core.multiarray", "numpy._core.multiarray"):
     _ADMITTED[_module, "_reconstruct"] = _new_array
@@ -136,11 +143,16 @@ for _module in ("numpy.core.multiarray", "numpy._core.multiarray"):
 for _module in ("builtins", "__builtin__"):
     _ADMITTED.update(
         {
-            (_module, "tuple"): _sequence(tuple), (_module, "list"): _sequence(list),
-            (_module, "bytearray"): _sequence(bytearray), (_module, "bytes"): _sequence(bytes),
-            (_module, "set"): _hashable(set), (_module, "frozenset"): _hashable(frozenset),
-            (_module, "complex"): _complex, (_module, "slice"): _of_ints(slice), (_module, "range"): _of_ints(range),
-            (_module, "xrange"): _of_ints(range)
+            (_module, "tuple"): _sequence(tuple),
+            (_module, "list"): _sequence(list),
+            (_module, "bytearray"): _sequence(bytearray),
+            (_module, "bytes"): _sequence(bytes),
+            (_module, "set"): _hashable(set),
+            (_module, "frozenset"): _hashable(frozenset),
+            (_module, "complex"): _complex,
+            (_module, "slice"): _of_ints(slice),
+            (_module, "range"): _of_ints(range),
+            (_module, "xrange"): _of_ints(range),
         }
     )
 _CALLABLE = (
@@ -205,6 +217,7 @@ class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]  # the one in
         if id(function) not in _CALLABLE or not isinstance(args, tuple):
             raise LoadError(f"it calls a {type(function).__name__}; refused")
         self.stack[-1] = function(*args)
+
     dispatch[pickle.REDUCE[0]] = load_reduce
 
     def load_build(self) -> None:
@@ -213,11 +226,13 @@ class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]  # the one in
         if type(record) not in (ArrayRecord, DTypeRecord):
             raise LoadError(f"it sets the state of a {type(record).__name__}; refused")
         record.build(state)
+
     dispatch[pickle.BUILD[0]] = load_build
 
     def load_setitem(self) -> None:
         value, key = self.stack.pop(), self.stack.pop()
         self._target(dict)[_checked(key)] = value
+
     dispatch[pickle.SETITEM[0]] = load_setitem
 
     def load_setitems(self) -> None:
@@ -225,35 +240,42 @@ class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]  # the one in
         target = self._target(dict)
         for i in range(0, len(items), 2):
             target[_checked(items[i])] = items[i + 1]
+
     dispatch[pickle.SETITEMS[0]] = load_setitems
 
     def load_dict(self) -> None:
         items = self.pop_mark()
         self.append({_checked(items[i]): items[i + 1] for i in range(0, len(items), 2)})
+
     dispatch[pickle.DICT[0]] = load_dict
 
     def load_append(self) -> None:
         value = self.stack.pop()
         self._target(list).append(value)
+
     dispatch[pickle.APPEND[0]] = load_append
 
     def load_appends(self) -> None:
         items = self.pop_mark()
         self._target(list).extend(items)
+
     dispatch[pickle.APPENDS[0]] = load_appends
 
     def load_additems(self) -> None:
         items = self.pop_mark()
         self._target(set).update(map(_checked, items))
+
     dispatch[pickle.ADDITEMS[0]] = load_additems
 
     def load_frozenset(self) -> None:
         items = self.pop_mark()  # before self.append is looked up: it changes the stack
         self.append(frozenset(map(_checked, items)))
+
     dispatch[pickle.FROZENSET[0]] = load_frozenset
 
     def load_bytearray8(self) -> None:  # read first, so that no memory is taken for what is not there
         self.append(bytearray(self.read(int.from_bytes(self.read(8), "little"))))
+
     dispatch[pickle.BYTEARRAY8[0]] = load_bytearray8
 
     def _target(self, kind: type) -> Any:
@@ -266,8 +288,17 @@ class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]  # the one in
         raise LoadError("it uses a step that a file of tensors does not need; refused")
 
     for _opcode in (
-        pickle.INST, pickle.OBJ, pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.PERSID, pickle.BINPERSID, pickle.EXT1,
-        pickle.EXT2, pickle.EXT4, pickle.NEXT_BUFFER, pickle.READONLY_BUFFER
+        pickle.INST,
+        pickle.OBJ,
+        pickle.NEWOBJ,
+        pickle.NEWOBJ_EX,
+        pickle.PERSID,
+        pickle.BINPERSID,
+        pickle.EXT1,
+        pickle.EXT2,
+        pickle.EXT4,
+        pickle.NEXT_BUFFER,
+        pickle.READONLY_BUFFER,
     ):
         dispatch[_opcode[0]] = refuse
 

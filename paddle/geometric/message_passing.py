@@ -1,4 +1,5 @@
 """Message passing: each edge carries a message from its source to its destination, which reduces what arrives."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,8 +7,8 @@ from typing import Any
 from ..engine import errors
 from ..engine.op import api
 from ..engine.tensor import Tensor
-from ..ops.math import add, divide, multiply, subtract
 from ..ops.manipulation import ints_of, tensor_of
+from ..ops.math import add, divide, multiply, subtract
 from ..ops.scatter import gather
 from ..ops.segment import KINDS, check_index, check_rows, segment_reduce
 
@@ -106,8 +107,9 @@ def send_ue_recv(x, y, src_index, dst_index, message_op="add", reduce_op="sum", 
     destination = check_index(name, dst_index, "dst_index")
     _edges(name, source, destination)
     if y.ndim == 0 or y.shape[0] != source.shape[0]:
-        raise errors.ValueError_(f"{name}: y of shape {list(y.shape)} must have one row for each of {source.shape[0]} "
-                                 "edges")
+        raise errors.ValueError_(
+            f"{name}: y of shape {list(y.shape)} must have one row for each of {source.shape[0]} edges"
+        )
     sent = message(gather(x, source), _edge_features(y, x))
     return _receive(name, sent, destination, reduce_op, out_size, x.shape[0])
 

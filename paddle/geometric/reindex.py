@@ -1,4 +1,5 @@
 """Renumbering the nodes of a sampled subgraph from 0, on the host."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -27,9 +28,11 @@ def _reindex(name: str, x: Any, neighbors: list, count: list) -> tuple[Tensor, T
         if found.dtype != nodes.dtype:
             raise errors.ValueError_(f"{name}: x is {nodes.dtype}, neighbors {found.dtype}; they must have one type")
         if len(each) != len(nodes) or (each < 0).any() or each.sum() != len(found):
-            raise errors.ValueError_(f"{name}: count must hold one number for each of {len(nodes)} nodes with the sum "
-                                     f"{len(found)}, the number of neighbors; got {len(each)} with the sum "
-                                     f"{each.sum()}")
+            raise errors.ValueError_(
+                f"{name}: count must hold one number for each of {len(nodes)} nodes with the sum "
+                f"{len(found)}, the number of neighbors; got {len(each)} with the sum "
+                f"{each.sum()}"
+            )
     numbers = {node: i for i, node in enumerate(nodes.tolist())}
     out_nodes = nodes.tolist()
     sources = []

@@ -1,4 +1,5 @@
 """Sampling neighbours from a graph in CSC form, on the host, with the generator of the device."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,13 +16,16 @@ from ..ops.scatter import concrete
 from ..ops.segment import check_index
 
 
-def _sample(name: str, row: Any, colptr: Any, weight: Any, input_nodes: Any, sample_size: Any, eids: Any,
-            return_eids: bool) -> tuple[Tensor, ...]:
+def _sample(
+    name: str, row: Any, colptr: Any, weight: Any, input_nodes: Any, sample_size: Any, eids: Any, return_eids: bool
+) -> tuple[Tensor, ...]:
     if return_eids and eids is None:
         raise errors.ValueError_(f"{name}: return_eids=True needs eids")
-    rows, pointers, nodes = (concrete(name, check_index(name, value, argument)) for value, argument in (
-        (row, "row"), (colptr, "colptr"), (input_nodes, "input_nodes")))
-    size, = ints_of(name, sample_size, "sample_size")
+    rows, pointers, nodes = (
+        concrete(name, check_index(name, value, argument))
+        for value, argument in ((row, "row"), (colptr, "colptr"), (input_nodes, "input_nodes"))
+    )
+    (size,) = ints_of(name, sample_size, "sample_size")
     _check_graph(name, rows, pointers, nodes)
     starts, counts = pointers[nodes], pointers[nodes + 1] - pointers[nodes]
     taken = counts if size < 0 else np.minimum(counts, size)
@@ -51,8 +55,9 @@ def _check_graph(name: str, rows: np.ndarray, pointers: np.ndarray, nodes: np.nd
     if not len(pointers) or pointers[0] < 0 or (np.diff(pointers) < 0).any() or pointers[-1] > len(rows):
         raise errors.ValueError_(f"{name}: colptr must rise from 0 to at most {len(rows)}, the length of row")
     if len(nodes) and not (0 <= nodes.min() and nodes.max() < len(pointers) - 1):
-        raise errors.IndexError_(f"{name}: input_nodes must lie in [0, {len(pointers) - 1}), got {nodes.min()} to "
-                                 f"{nodes.max()}")
+        raise errors.IndexError_(
+            f"{name}: input_nodes must lie in [0, {len(pointers) - 1}), got {nodes.min()} to {nodes.max()}"
+        )
 
 
 @api(method=False)

@@ -1,4 +1,5 @@
 """Features that are officially still under way."""
+
 from . import autograd, distributed, nn, optimizer
 from ..ops.fused import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from ..ops.segment import segment_max, segment_mean, segment_min, segment_sum

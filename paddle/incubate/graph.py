@@ -1,4 +1,5 @@
 """Graph operators under their first names; `paddle.geometric` has their successors."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -42,8 +43,9 @@ def graph_reindex(x, neighbors, count, value_buffer=None, index_buffer=None, fla
 
 
 @api(method=False, export=False)
-def graph_sample_neighbors(row, colptr, input_nodes, eids=None, perm_buffer=None, sample_size=-1, return_eids=False,
-                           flag_perm_buffer=False):
+def graph_sample_neighbors(
+    row, colptr, input_nodes, eids=None, perm_buffer=None, sample_size=-1, return_eids=False, flag_perm_buffer=False
+):
     """The first name of `paddle.geometric.sample_neighbors`; the buffer is not needed.
 
     Example:

@@ -1,4 +1,5 @@
 """From samples to a batch, and from a batch of arrays to tensors."""
+
 from __future__ import annotations
 
 import collections.abc
@@ -41,8 +42,10 @@ def default_collate_fn(batch: list) -> Any:
         return {key: default_collate_fn([s[key] for s in batch]) for key in first}
     if isinstance(first, (list, tuple)):
         if any(len(s) != len(first) for s in batch):
-            raise errors.ValueError_("default_collate_fn: the samples of a batch have different numbers of fields: "
-                                     f"{sorted({len(s) for s in batch})}")
+            raise errors.ValueError_(
+                "default_collate_fn: the samples of a batch have different numbers of fields: "
+                f"{sorted({len(s) for s in batch})}"
+            )
         return [default_collate_fn(list(fields)) for fields in zip(*batch)]
     raise errors.TypeError_(
         f"default_collate_fn: a sample holds a {type(first).__name__}; it can hold arrays, tensors, numbers, "

@@ -1,4 +1,5 @@
 """Datasets: where samples come from."""
+
 from __future__ import annotations
 
 import bisect
@@ -11,8 +12,16 @@ from ..engine import errors
 from ..engine.random import generator as default_generator
 from ..engine.tensor import Tensor
 
-__all__ = ["ChainDataset", "ComposeDataset", "ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset",
-           "random_split"]
+__all__ = [
+    "ChainDataset",
+    "ComposeDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
 
 
 class NoLength(RuntimeError, TypeError, ValueError):
@@ -93,8 +102,10 @@ class TensorDataset(Dataset):
                 "TensorDataset: tensors must be a non-empty list of tensors with at least one dimension"
             )
         if len({t.shape[0] for t in tensors}) != 1:
-            raise errors.ValueError_("TensorDataset: the tensors must have the same length in the first dimension, got "
-                                     f"{[t.shape[0] for t in tensors]}")
+            raise errors.ValueError_(
+                "TensorDataset: the tensors must have the same length in the first dimension, got "
+                f"{[t.shape[0] for t in tensors]}"
+            )
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple:

@@ -1,4 +1,5 @@
 """Tensors that are still on the host: samples are made one by one, but only whole batches are worth a transfer."""
+
 from __future__ import annotations
 
 import functools

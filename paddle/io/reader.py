@@ -1,4 +1,5 @@
 """DataLoader: batches of tensors from a dataset."""
+
 from __future__ import annotations
 
 import itertools
@@ -67,15 +68,32 @@ class DataLoader:
     """
 
     def __init__(
-        self, dataset: Any, feed_list: Any = None, places: Any = None, return_list: bool = True,
-        batch_sampler: Any = None, batch_size: int | None = 1, shuffle: bool = False, drop_last: bool = False,
-        collate_fn: Callable | None = None, num_workers: int = 0, use_buffer_reader: bool = True,
-        reader_buffer_size: int = 2, prefetch_factor: int = 2, use_shared_memory: bool = True, timeout: int = 0,
-        worker_init_fn: Callable | None = None, persistent_workers: bool = False, *, sampler: Any = None
+        self,
+        dataset: Any,
+        feed_list: Any = None,
+        places: Any = None,
+        return_list: bool = True,
+        batch_sampler: Any = None,
+        batch_size: int | None = 1,
+        shuffle: bool = False,
+        drop_last: bool = False,
+        collate_fn: Callable | None = None,
+        num_workers: int = 0,
+        use_buffer_reader: bool = True,
+        reader_buffer_size: int = 2,
+        prefetch_factor: int = 2,
+        use_shared_memory: bool = True,
+        timeout: int = 0,
+        worker_init_fn: Callable | None = None,
+        persistent_workers: bool = False,
+        *,
+        sampler: Any = None,
     ):
         stream = isinstance(dataset, IterableDataset)
         for name, value, low in (
-            ("num_workers", num_workers, 0), ("timeout", timeout, 0), ("prefetch_factor", prefetch_factor, 1)
+            ("num_workers", num_workers, 0),
+            ("timeout", timeout, 0),
+            ("prefetch_factor", prefetch_factor, 1),
         ):
             if not isinstance(value, (int, float)) or value < low:
                 raise errors.ValueError_(f"DataLoader: {name} must be at least {low}, got {value!r}")
@@ -111,8 +129,9 @@ class DataLoader:
                     raise errors.ValueError_("DataLoader: sampler excludes shuffle")
                 self.batch_sampler = BatchSampler(sampler=sampler, batch_size=batch_size or 1, drop_last=drop_last)
             else:
-                self.batch_sampler = BatchSampler(dataset, shuffle=shuffle, batch_size=batch_size or 1,
-                                                  drop_last=drop_last and batch_size is not None)
+                self.batch_sampler = BatchSampler(
+                    dataset, shuffle=shuffle, batch_size=batch_size or 1, drop_last=drop_last and batch_size is not None
+                )
 
     def __len__(self) -> int:
         if self.batch_sampler is None:
@@ -121,8 +140,11 @@ class DataLoader:
 
     def __iter__(self) -> Iterator:
         """The batches of one epoch."""
-        device = None if self.places is None else places.parse_place(
-            self.places[0] if isinstance(self.places, (list, tuple)) else self.places).device()
+        device = (
+            None
+            if self.places is None
+            else places.parse_place(self.places[0] if isinstance(self.places, (list, tuple)) else self.places).device()
+        )
         batches = self._stream_batches() if self.batch_sampler is None else self._indexed_batches()
         fresh = self.collate_fn is default_collate_fn
         tensors = (to_tensors(batch, device, copy=not fresh) for batch in batches)

@@ -3,6 +3,7 @@
 RandomSampler and WeightedRandomSampler draw from NumPy's global generator (`np.random.seed`), SubsetRandomSampler from
 that of the framework (`paddle.seed`), as the official package does.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -17,8 +18,13 @@ from ..engine.tensor import Tensor
 from .dataset import IterableDataset, host_random
 
 __all__ = [
-    "BatchSampler", "DistributedBatchSampler", "RandomSampler", "Sampler", "SequenceSampler", "SubsetRandomSampler",
-    "WeightedRandomSampler"
+    "BatchSampler",
+    "DistributedBatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequenceSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
 ]
 
 
@@ -128,8 +134,10 @@ class WeightedRandomSampler(Sampler):
         self.replacement = replacement
         positive = int((weights > 0).sum())
         if positive < (1 if replacement else num_samples):
-            raise errors.ValueError_(f"WeightedRandomSampler: {positive} positive weights for num_samples={num_samples}"
-                                     + ("" if replacement else " without replacement"))
+            raise errors.ValueError_(
+                f"WeightedRandomSampler: {positive} positive weights for num_samples={num_samples}"
+                + ("" if replacement else " without replacement")
+            )
 
     def __iter__(self) -> Iterator[int]:
         chance = self.weights / self.weights.sum()
@@ -173,8 +181,14 @@ class BatchSampler(Sampler):
         [[0, 1], [2, 3], [4]]
     """
 
-    def __init__(self, dataset: Any = None, sampler: Any = None, shuffle: bool = False, batch_size: int = 1,
-                 drop_last: bool = False):
+    def __init__(
+        self,
+        dataset: Any = None,
+        sampler: Any = None,
+        shuffle: bool = False,
+        batch_size: int = 1,
+        drop_last: bool = False,
+    ):
         if (dataset is None) == (sampler is None):
             raise errors.ValueError_("BatchSampler: give either dataset or sampler")
         if isinstance(dataset, IterableDataset):
@@ -218,8 +232,15 @@ class DistributedBatchSampler(BatchSampler):
         ValueError: a batch size, number or rank out of range.
     """
 
-    def __init__(self, dataset: Any, batch_size: int, num_replicas: int | None = None, rank: int | None = None,
-                 shuffle: bool = False, drop_last: bool = False):
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = False,
+        drop_last: bool = False,
+    ):
         name = "DistributedBatchSampler"
         self.dataset = dataset
         self.batch_size = _positive(batch_size, f"{name}: batch_size")
@@ -244,7 +265,7 @@ class DistributedBatchSampler(BatchSampler):
             self.epoch += 1
         mine = self._share(order).tolist()
         for start in range(0, len(mine), self.batch_size):
-            batch = mine[start:start + self.batch_size]
+            batch = mine[start : start + self.batch_size]
             if len(batch) == self.batch_size or not self.drop_last:
                 yield batch
 
@@ -252,7 +273,7 @@ class DistributedBatchSampler(BatchSampler):
         """Whole rounds go out batch by batch; what is left over is cut into equal parts."""
         size, rank = self.batch_size, self.local_rank
         rounds = len(order) // (size * self.nranks)
-        whole = order[:rounds * size * self.nranks].reshape(rounds, self.nranks, size)[:, rank].reshape(-1)
+        whole = order[: rounds * size * self.nranks].reshape(rounds, self.nranks, size)[:, rank].reshape(-1)
         rest = (
             order[rounds * size * self.nranks :].reshape(self.nranks, -1)[rank]
             if len(order) % (size * self.nranks)
@@ -272,4 +293,5 @@ class DistributedBatchSampler(BatchSampler):
 def _world() -> tuple[int, int]:
     """The number of processes and the number of this one, from the launcher's environment."""
     import os
+
     return int(os.environ.get("PADDLE_TRAINERS_NUM", "1")), int(os.environ.get("PADDLE_TRAINER_ID", "0"))

@@ -1,4 +1,5 @@
 """Metrics that add up over batches: accuracy, precision, recall, area under the ROC curve."""
+
 from __future__ import annotations
 
 import abc
@@ -271,8 +272,9 @@ class Auc(Metric):
 @op(method=False, export=False, differentiable=False, name="accuracy", static="k")
 def _accuracy(input, label, k):
     if input.ndim != 2 or label.ndim != 2 or label.shape != (input.shape[0], 1):
-        raise errors.ValueError_(f"accuracy: input must be [N, classes] and label [N, 1], got {list(input.shape)} and "
-                                 f"{list(label.shape)}")
+        raise errors.ValueError_(
+            f"accuracy: input must be [N, classes] and label [N, 1], got {list(input.shape)} and {list(label.shape)}"
+        )
     if not 1 <= k <= input.shape[1]:
         raise errors.ValueError_(f"accuracy: k must be from 1 to the number of classes {input.shape[1]}, got {k}")
     best = jax.lax.top_k(input, k)[1]
@@ -281,8 +283,14 @@ def _accuracy(input, label, k):
     return correct.astype(jnp.float32) / total.astype(jnp.float32), correct, total
 
 
-def accuracy(input: Tensor, label: Tensor, k: int = 1, correct: Tensor | None = None, total: Tensor | None = None,
-             name: str | None = None) -> Tensor:
+def accuracy(
+    input: Tensor,
+    label: Tensor,
+    k: int = 1,
+    correct: Tensor | None = None,
+    total: Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
     """The part of the rows whose label is among the k highest scores, float32 of shape [].
 
     Args:

@@ -2,10 +2,12 @@
 
 A rule is a function on arrays, `_clip`, and a few numbers, which are inputs of the compiled step.
 """
+
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -53,10 +55,11 @@ class ClipGradBase:
         return pairs
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _compiled(kind: type) -> Callable:
     def clip(arrays, first, second):
         return kind._clip(arrays, first, second, [_each] * len(arrays))  # type: ignore[attr-defined]
+
     return jax.jit(clip)
 
 
@@ -106,7 +109,9 @@ class ClipGradByGlobalNorm(ClipGradBase):
         norm = jnp.sqrt(sum(_squares(a) for a in arrays))
         limit = first.astype(norm.dtype) if hasattr(first, "astype") else first
         scale = limit / jnp.maximum(norm, limit)
-        scale = jnp.where(norm > limit, scale, jnp.where(norm <= limit, 1.0, scale))  # a limit of 0 with a norm of 0 too
+        scale = jnp.where(
+            norm > limit, scale, jnp.where(norm <= limit, 1.0, scale)
+        )  # a limit of 0 with a norm of 0 too
         return [(a * scale.astype(a.dtype)) for a in arrays]
 
 
@@ -133,6 +138,7 @@ class ClipGradByNorm(ClipGradBase):
     def _clip(arrays, first, second, each):
         def one(array):
             return ClipGradByGlobalNorm._clip([array], first, second, each)[0]
+
         return [apply(one, a) for a, apply in zip(arrays, each)]
 
 

@@ -1,4 +1,5 @@
 """Containers: layers and parameters in sequences and dicts, registered so that they train and save."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,8 +54,10 @@ class Sequential(Layer):
         if layers and isinstance(layers[0], (list, tuple)):
             for name, layer in _pairs(self, layers):
                 if not isinstance(name, str):
-                    raise errors.TypeError_("Sequential takes Layers or (name, Layer) pairs; a list of layers is given as "
-                                            "Sequential(*layers)")
+                    raise errors.TypeError_(
+                        "Sequential takes Layers or (name, Layer) pairs; a list of layers is given as "
+                        "Sequential(*layers)"
+                    )
                 self.add_sublayer(name, _is_layer(self, layer))
         else:
             for i, layer in enumerate(layers):

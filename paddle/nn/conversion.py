@@ -1,4 +1,5 @@
 """Another dtype or device for all parameters and buffers of a layer."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,8 +16,9 @@ from ..engine.tensor import Tensor
 class ConversionMethods:
     """The part of Layer that converts and moves its tensors, in place."""
 
-    def _convert(self, dtype: DType | None, device: Any = None, floating_only: bool = True,
-                 keep: tuple[type, ...] = ()) -> Any:
+    def _convert(
+        self, dtype: DType | None, device: Any = None, floating_only: bool = True, keep: tuple[type, ...] = ()
+    ) -> Any:
         for layer in self.sublayers(include_self=True):
             if isinstance(layer, keep):
                 continue

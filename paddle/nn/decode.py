@@ -1,4 +1,5 @@
 """Decoding step by step: the interface of decoders, their loop, and beam search."""
+
 from __future__ import annotations
 
 from collections import namedtuple
@@ -56,12 +57,14 @@ class Decoder:
 def _search(logits, log_probs, finished, lengths, end_token):
     """The best continuations of all beams: (scores, tokens, beams that they continue, finished, lengths)."""
     if logits.ndim != 3:
-        raise errors.ValueError_("BeamSearchDecoder: the logits must be [batch, beams, vocabulary], got shape "
-                                 f"{list(logits.shape)}")
+        raise errors.ValueError_(
+            f"BeamSearchDecoder: the logits must be [batch, beams, vocabulary], got shape {list(logits.shape)}"
+        )
     beams, vocabulary = logits.shape[1:]
     if not 0 <= end_token < vocabulary:
-        raise errors.ValueError_(f"BeamSearchDecoder: end_token must be in the vocabulary of {vocabulary}, got "
-                                 f"{end_token}")
+        raise errors.ValueError_(
+            f"BeamSearchDecoder: end_token must be in the vocabulary of {vocabulary}, got {end_token}"
+        )
     step = jax.nn.log_softmax(logits, -1)
     end = jnp.where(jnp.arange(vocabulary) == end_token, 0, _IMPOSSIBLE).astype(step.dtype)
     total = jnp.where(finished[..., None], end, step) + log_probs[..., None].astype(step.dtype)
@@ -132,8 +135,10 @@ class BeamSearchDecoder(Decoder):
         """(inputs, states, finished) of the first step, from states of the cell without beams."""
         parts = flatten(initial_cell_states)
         if not all(isinstance(each, Tensor) and each.ndim for each in parts):
-            raise errors.TypeError_("BeamSearchDecoder: initial states must be Tensors with the batch in front, got "
-                                    f"{errors.describe(initial_cell_states)}")
+            raise errors.TypeError_(
+                "BeamSearchDecoder: initial states must be Tensors with the batch in front, got "
+                f"{errors.describe(initial_cell_states)}"
+            )
         batch, beams = parts[0].shape[0], self.beam_size
         states = map_structure(lambda x: self._split(self.tile_beam_merge_with_batch(x, beams)), initial_cell_states)
         # All beams are equal at first, so that only one of them may be continued.
@@ -163,8 +168,16 @@ class BeamSearchDecoder(Decoder):
         return True
 
 
-def dynamic_decode(decoder, inits=None, max_step_num=None, output_time_major=False, impute_finished=False,
-                   is_test=False, return_length=False, **kwargs):
+def dynamic_decode(
+    decoder,
+    inits=None,
+    max_step_num=None,
+    output_time_major=False,
+    impute_finished=False,
+    is_test=False,
+    return_length=False,
+    **kwargs,
+):
     """Run a decoder until all is finished.
 
     Args:
@@ -221,8 +234,9 @@ def dynamic_decode(decoder, inits=None, max_step_num=None, output_time_major=Fal
 def _all(finished: Tensor, max_step_num: int | None) -> bool:
     if isinstance(finished._value, jax.core.Tracer):
         if max_step_num is None:
-            raise errors.RuntimeError_("dynamic_decode: a compiled function needs max_step_num, as the number of steps "
-                                       "cannot depend on data")
+            raise errors.RuntimeError_(
+                "dynamic_decode: a compiled function needs max_step_num, as the number of steps cannot depend on data"
+            )
         return False
     return bool(finished.all())
 

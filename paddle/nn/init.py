@@ -1,4 +1,5 @@
 """Initializers as functions that fill a given tensor in place and return it."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -8,8 +9,22 @@ from ..engine.tensor import Tensor
 from . import initializer as I
 from .initializer import calculate_gain
 
-__all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
-           "orthogonal_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "dirac_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
 
 
 def _fill(tensor: Tensor, initializer: I.Initializer) -> Tensor:
@@ -101,7 +116,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return _fill(tensor, I.Dirac(groups))
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, fan_in: float | None = None, fan_out: float | None = None) -> Tensor:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, fan_in: float | None = None, fan_out: float | None = None
+) -> Tensor:
     """Fill as `initializer.XavierUniform` does.
 
     Example:
@@ -111,7 +128,9 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, fan_in: float | None = No
     return _fill(tensor, I.XavierUniform(fan_in, fan_out, gain))
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, fan_in: float | None = None, fan_out: float | None = None) -> Tensor:
+def xavier_normal_(
+    tensor: Tensor, gain: float = 1.0, fan_in: float | None = None, fan_out: float | None = None
+) -> Tensor:
     """Fill as `initializer.XavierNormal` does.
 
     Example:

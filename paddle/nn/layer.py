@@ -1,4 +1,5 @@
 """Layer: the base class of networks. It owns parameters, buffers and sublayers, and calls `forward` between hooks."""
+
 from __future__ import annotations
 
 import functools
@@ -41,6 +42,7 @@ def _scope(name: str) -> str:
 
 def other_names(**names: str) -> Callable:
     """Decorator for methods that also take PyTorch's keyword names: ``@other_names(recurse="include_sublayers")``."""
+
     def decorate(function: Callable) -> Callable:
         @functools.wraps(function)
         def renamed(*args: Any, **kwargs: Any) -> Any:
@@ -48,10 +50,14 @@ def other_names(**names: str) -> Callable:
                 for other, name in names.items():
                     if other in kwargs:
                         if name in kwargs:
-                            raise errors.TypeError_(f"{function.__qualname__}: {other!r} and {name!r} are the same argument")
+                            raise errors.TypeError_(
+                                f"{function.__qualname__}: {other!r} and {name!r} are the same argument"
+                            )
                         kwargs[name] = kwargs.pop(other)
             return function(*args, **kwargs)
+
         return renamed
+
     return decorate
 
 
@@ -131,8 +137,10 @@ class Layer(StateMethods, ConversionMethods):
                     changed = hook(self, inputs, kwargs)
                     if changed is not None:
                         if not (isinstance(changed, tuple) and len(changed) == 2):
-                            raise errors.RuntimeError_("a forward pre-hook with kwargs returns None or (inputs, kwargs), "
-                                                       f"got {errors.describe(changed)}")
+                            raise errors.RuntimeError_(
+                                "a forward pre-hook with kwargs returns None or (inputs, kwargs), "
+                                f"got {errors.describe(changed)}"
+                            )
                         inputs, kwargs = changed
                 else:
                     changed = hook(self, inputs)
@@ -182,8 +190,9 @@ class Layer(StateMethods, ConversionMethods):
         """
         return self._add_hook(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
-    def register_forward_post_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False,
-                                   always_call: bool = False) -> HookRemoveHelper:
+    def register_forward_post_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> HookRemoveHelper:
         """Call `hook(layer, inputs, output)` after forward; what it returns (if not None) replaces the output.
 
         Args:
@@ -221,8 +230,13 @@ class Layer(StateMethods, ConversionMethods):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        kind = "_parameters" if isinstance(value, Parameter) else "_sub_layers" if isinstance(value, Layer) else (
-            "_buffers" if isinstance(value, Tensor) else None)
+        kind = (
+            "_parameters"
+            if isinstance(value, Parameter)
+            else "_sub_layers"
+            if isinstance(value, Layer)
+            else ("_buffers" if isinstance(value, Tensor) else None)
+        )
         entries = self.__dict__
         if "_parameters" not in entries:
             if kind is not None:
@@ -264,10 +278,14 @@ class Layer(StateMethods, ConversionMethods):
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles: tensors that an operation made (a normalized weight, a state) go without history."""
+
         def plain(entries: Any) -> Any:
             if all(not isinstance(v, Tensor) or v.is_leaf for v in entries.values()):
                 return entries
-            return OrderedDict((k, v.detach() if isinstance(v, Tensor) and not v.is_leaf else v) for k, v in entries.items())
+            return OrderedDict(
+                (k, v.detach() if isinstance(v, Tensor) and not v.is_leaf else v) for k, v in entries.items()
+            )
+
         state = dict(plain(self.__dict__))
         if "_buffers" in state:
             state["_buffers"] = plain(state["_buffers"])
@@ -281,7 +299,9 @@ class Layer(StateMethods, ConversionMethods):
         if not isinstance(name, str):
             raise errors.TypeError_(f"the name of a {what} must be a string, got {errors.describe(name)}")
         if not name or "." in name:
-            raise KeyError(f"(InvalidArgument) the name of a {what} must not be empty or have a dot in it, got {name!r}")
+            raise KeyError(
+                f"(InvalidArgument) the name of a {what} must not be empty or have a dot in it, got {name!r}"
+            )
         if name not in registry and hasattr(self, name):
             raise KeyError(
                 f"(AlreadyExists) {type(self).__name__} has an attribute {name!r} already, it cannot become a {what}"
@@ -302,7 +322,9 @@ class Layer(StateMethods, ConversionMethods):
             raise errors.RuntimeError_("add_parameter: super().__init__() must be called first")
         self._free_name(name, "parameter", self._parameters)
         if parameter is not None and not isinstance(parameter, Parameter):
-            raise errors.TypeError_(f"add_parameter: {name!r} must be a Parameter or None, got {type(parameter).__name__}")
+            raise errors.TypeError_(
+                f"add_parameter: {name!r} must be a Parameter or None, got {type(parameter).__name__}"
+            )
         self._parameters[name] = parameter
         return parameter
 
@@ -362,8 +384,15 @@ class Layer(StateMethods, ConversionMethods):
             tensor.persistable = bool(persistable)
 
     # ---- making parameters and tensors ----
-    def create_parameter(self, shape: Any, attr: Any = None, dtype: Any = None, is_bias: bool = False,
-                         default_initializer: Any = None, device: Any = None) -> Parameter | None:
+    def create_parameter(
+        self,
+        shape: Any,
+        attr: Any = None,
+        dtype: Any = None,
+        is_bias: bool = False,
+        default_initializer: Any = None,
+        device: Any = None,
+    ) -> Parameter | None:
         """A new parameter, named after this layer. Setting it as an attribute registers it.
 
         Args:
@@ -409,8 +438,9 @@ class Layer(StateMethods, ConversionMethods):
         return self._full_name
 
     # ---- walking ----
-    def named_sublayers(self, prefix: str = "", include_self: bool = False, layers_set: set | None = None,
-                        remove_duplicate: bool = True) -> Iterator[tuple[str, Layer]]:
+    def named_sublayers(
+        self, prefix: str = "", include_self: bool = False, layers_set: set | None = None, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Layer]]:
         """All layers below this one with their names from here, depth first.
 
         Args:

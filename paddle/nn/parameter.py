@@ -1,4 +1,5 @@
 """Parameters: how a Layer or a user asks for one (ParamAttr), and how it is made, named and initialized."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -40,8 +41,16 @@ class ParamAttr:
         [[2.0]]
     """
 
-    def __init__(self, name: str | None = None, initializer: Initializer | None = None, learning_rate: float = 1.0,
-                 regularizer: Any = None, trainable: bool = True, do_model_average: bool = True, need_clip: bool = True):
+    def __init__(
+        self,
+        name: str | None = None,
+        initializer: Initializer | None = None,
+        learning_rate: float = 1.0,
+        regularizer: Any = None,
+        trainable: bool = True,
+        do_model_average: bool = True,
+        need_clip: bool = True,
+    ):
         if name is not None and not isinstance(name, str):
             raise errors.TypeError_(f"ParamAttr: name must be a string, got {errors.describe(name)}")
         if initializer is not None and (not callable(initializer) or isinstance(initializer, type)):
@@ -69,15 +78,24 @@ class ParamAttr:
             return ParamAttr(initializer=attr)
         if type(attr).__module__.startswith("paddle.regularizer") or type(attr).__name__ in ("L1Decay", "L2Decay"):
             return ParamAttr(regularizer=attr)
-        raise errors.TypeError_("a parameter's attr is None, False, a name, an initializer, a regularizer or a ParamAttr, "
-                                f"got {errors.describe(attr)}")
+        raise errors.TypeError_(
+            "a parameter's attr is None, False, a name, an initializer, a regularizer or a ParamAttr, "
+            f"got {errors.describe(attr)}"
+        )
 
     def __repr__(self) -> str:
         return "ParamAttr(" + ", ".join(f"{k}={v!r}" for k, v in self.__dict__.items()) + ")"
 
 
-def make_parameter(shape: Any, attr: Any, dtype: Any, is_bias: bool, default_initializer: Initializer | None, prefix: str,
-                   device: Any = None) -> Parameter | None:
+def make_parameter(
+    shape: Any,
+    attr: Any,
+    dtype: Any,
+    is_bias: bool,
+    default_initializer: Initializer | None,
+    prefix: str,
+    device: Any = None,
+) -> Parameter | None:
     """The parameter that a layer named `prefix` asks for; None when attr is False.
 
     The initializer is the attr's, else the global one, else the layer's, else zero for a bias and XavierUniform.
@@ -95,10 +113,20 @@ def make_parameter(shape: Any, attr: Any, dtype: Any, is_bias: bool, default_ini
                 "makes floating numbers"
             )
         initializer = init.Constant(0.0) if is_bias else init.XavierUniform()
-    name = unique_name.generate(f"{prefix}.{'b' if is_bias else 'w'}") if attr.name is None else unique_name.claim(attr.name)
+    name = (
+        unique_name.generate(f"{prefix}.{'b' if is_bias else 'w'}")
+        if attr.name is None
+        else unique_name.claim(attr.name)
+    )
     value = initial_value(initializer, shape, dtype, device)
-    out = as_parameter(_make(value), name, attr.trainable, learning_rate=attr.learning_rate, regularizer=attr.regularizer,
-                       need_clip=attr.need_clip)
+    out = as_parameter(
+        _make(value),
+        name,
+        attr.trainable,
+        learning_rate=attr.learning_rate,
+        regularizer=attr.regularizer,
+        need_clip=attr.need_clip,
+    )
     out.do_model_average = attr.do_model_average
     return out
 
@@ -118,8 +146,14 @@ def initial_value(initializer: Any, shape: tuple[int, ...], dtype: DType, device
     return blank._value
 
 
-def create_parameter(shape: Any, dtype: Any, name: str | None = None, attr: Any = None, is_bias: bool = False,
-                     default_initializer: Initializer | None = None) -> Parameter | None:
+def create_parameter(
+    shape: Any,
+    dtype: Any,
+    name: str | None = None,
+    attr: Any = None,
+    is_bias: bool = False,
+    default_initializer: Initializer | None = None,
+) -> Parameter | None:
     """A parameter outside of any layer.
 
     Args:

@@ -1,4 +1,5 @@
 """The state of a layer as a dict, and back."""
+
 from __future__ import annotations
 
 import warnings
@@ -26,8 +27,15 @@ class LoadResult(namedtuple("LoadResult", ["missing_keys", "unexpected_keys"])):
 class StateMethods:
     """The part of Layer that gives out and takes in its state."""
 
-    def _collect(self, destination: dict, include_sublayers: bool, prefix: str, all_buffers: bool, use_hook: bool,
-                 keep_vars: bool) -> dict:
+    def _collect(
+        self,
+        destination: dict,
+        include_sublayers: bool,
+        prefix: str,
+        all_buffers: bool,
+        use_hook: bool,
+        keep_vars: bool,
+    ) -> dict:
         skip = () if all_buffers else self._non_persistable_buffer_names_set
         entries = [*self._parameters.items(), *((n, b) for n, b in self._buffers.items() if n not in skip)]
         for name, tensor in entries:
@@ -36,15 +44,24 @@ class StateMethods:
         if include_sublayers:
             for name, layer in self._sub_layers.items():
                 if layer is not None:
-                    destination = layer._collect(destination, True, f"{prefix}{name}.", all_buffers, use_hook, keep_vars)
+                    destination = layer._collect(
+                        destination, True, f"{prefix}{name}.", all_buffers, use_hook, keep_vars
+                    )
         if use_hook:
             for hook in tuple(self._state_dict_hooks.values()):
                 changed = hook(destination)
                 destination = destination if changed is None else changed
         return destination
 
-    def state_dict(self, destination: dict | None = None, include_sublayers: bool = True, structured_name_prefix: str = "",
-                   use_hook: bool = True, keep_vars: bool = True, **kwargs: Any) -> dict:
+    def state_dict(
+        self,
+        destination: dict | None = None,
+        include_sublayers: bool = True,
+        structured_name_prefix: str = "",
+        use_hook: bool = True,
+        keep_vars: bool = True,
+        **kwargs: Any,
+    ) -> dict:
         """Parameters and persistable buffers by their structured names; the tensors themselves, not copies.
 
         Args:
@@ -64,8 +81,14 @@ class StateMethods:
         destination = OrderedDict() if destination is None else destination
         return self._collect(destination, include_sublayers, structured_name_prefix, False, use_hook, keep_vars)
 
-    def to_static_state_dict(self, destination: dict | None = None, include_sublayers: bool = True,
-                             structured_name_prefix: str = "", use_hook: bool = True, keep_vars: bool = True) -> dict:
+    def to_static_state_dict(
+        self,
+        destination: dict | None = None,
+        include_sublayers: bool = True,
+        structured_name_prefix: str = "",
+        use_hook: bool = True,
+        keep_vars: bool = True,
+    ) -> dict:
         """As `state_dict`, with the non-persistable buffers."""
         destination = OrderedDict() if destination is None else destination
         return self._collect(destination, include_sublayers, structured_name_prefix, True, use_hook, keep_vars)
@@ -124,8 +147,10 @@ class StateMethods:
             warnings.simplefilter("ignore")
             missing, unexpected = self.set_state_dict(state_dict)
         if strict and (missing or unexpected):
-            raise errors.RuntimeError_(f"load_state_dict: {type(self).__name__}: missing (or of another shape): {missing}; "
-                                       f"unexpected: {unexpected}")
+            raise errors.RuntimeError_(
+                f"load_state_dict: {type(self).__name__}: missing (or of another shape): {missing}; "
+                f"unexpected: {unexpected}"
+            )
         return LoadResult(missing, unexpected)
 
     def get_extra_state(self) -> Any:

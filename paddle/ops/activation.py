@@ -1,4 +1,5 @@
 """Activations. Half-precision exponentials are taken in float32; NaN stays NaN in all of them."""
+
 from __future__ import annotations
 
 import functools
@@ -30,6 +31,7 @@ def _negative(x):
 
 
 # ---- piecewise linear ----
+
 
 def _relu_gradient(inputs, outputs, cotangents):
     return None if cotangents[0] is None else jnp.where(outputs[0] <= 0, 0, cotangents[0])
@@ -130,8 +132,9 @@ def hardshrink(x, threshold=0.5):
 @nn_op(scalars="threshold", export=False, name="softshrink")
 def _softshrink(x, threshold):
     x = as_float(x)
-    return jnp.where(x > threshold, x - threshold,
-                     jnp.where(x < -threshold, x + threshold, jnp.where(jnp.isnan(x), x, 0)))
+    return jnp.where(
+        x > threshold, x - threshold, jnp.where(x < -threshold, x + threshold, jnp.where(jnp.isnan(x), x, 0))
+    )
 
 
 @nn_api
@@ -164,16 +167,19 @@ def prelu(x, weight, data_format="NCHW"):
         [-0.5, 3.0]
     """
     if data_format not in ("NC", "NCL", "NCHW", "NCDHW", "NLC", "NHWC", "NDHWC"):
-        raise errors.ValueError_(f"prelu: data_format must be NC, NCL, NCHW, NCDHW, NLC, NHWC or NDHWC, got "
-                                 f"{data_format!r}")
+        raise errors.ValueError_(
+            f"prelu: data_format must be NC, NCL, NCHW, NCDHW, NLC, NHWC or NDHWC, got {data_format!r}"
+        )
     x = as_float(x)
     if weight.ndim > 1 or weight.size == 0:
         raise errors.ValueError_(f"prelu: weight must have shape [1] or [channels], got {list(weight.shape)}")
     if weight.size > 1:
         axis = 1 if data_format[1] == "C" else x.ndim - 1
         if x.ndim < 2 or x.shape[axis] != weight.size:
-            raise errors.ValueError_(f"prelu: weight of shape {list(weight.shape)} does not fit the channels of x of "
-                                     f"shape {list(x.shape)} in {data_format}")
+            raise errors.ValueError_(
+                f"prelu: weight of shape {list(weight.shape)} does not fit the channels of x of "
+                f"shape {list(x.shape)} in {data_format}"
+            )
         weight = weight.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     else:
         weight = weight.reshape(())
@@ -209,6 +215,7 @@ def rrelu(x, lower=1 / 8, upper=1 / 3, training=True):
 
 
 # ---- smooth ----
+
 
 @nn_op
 def gelu(x, approximate=False):
@@ -285,8 +292,9 @@ def softplus(x, beta=1, threshold=20):
     """
     x = as_float(x)
     linear = beta * x > threshold
-    return jnp.where(linear, x,
-                     jnp.log1p(jnp.exp(jnp.where(linear, 0, beta * x).astype(x.dtype))) / beta).astype(x.dtype)
+    return jnp.where(linear, x, jnp.log1p(jnp.exp(jnp.where(linear, 0, beta * x).astype(x.dtype))) / beta).astype(
+        x.dtype
+    )
 
 
 @nn_op
@@ -383,6 +391,7 @@ def selu(x, scale=1.0507009873554804934193349852946, alpha=1.6732632423543772848
 
 
 # ---- over an axis ----
+
 
 def _typed(x, dtype):
     return x if dtype is None else x.astype(to_dtype(dtype).numpy)
@@ -533,9 +542,10 @@ def maxout(x, groups, axis=1):
         [1, 2, 2, 2]
     """
     if x.ndim != 4 or axis not in (1, 3, -1):
-        raise errors.ValueError_(f"maxout: x must be 4-D and axis 1, 3 or -1, got x of shape {list(x.shape)} and axis "
-                                 f"{axis}")
+        raise errors.ValueError_(
+            f"maxout: x must be 4-D and axis 1, 3 or -1, got x of shape {list(x.shape)} and axis {axis}"
+        )
     axis %= 4
     if groups < 1 or x.shape[axis] % groups:
         raise errors.ValueError_(f"maxout: groups must divide the {x.shape[axis]} channels, got {groups}")
-    return jnp.max(x.reshape(x.shape[:axis] + (x.shape[axis] // groups, groups) + x.shape[axis + 1:]), axis + 1)
+    return jnp.max(x.reshape(x.shape[:axis] + (x.shape[axis] // groups, groups) + x.shape[axis + 1 :]), axis + 1)

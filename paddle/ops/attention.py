@@ -1,4 +1,5 @@
 """Scaled dot-product attention."""
+
 from __future__ import annotations
 
 import contextlib
@@ -21,11 +22,14 @@ def _attend(q, k, v, mask, causal, scale, drop):
     """softmax(q k^T * scale + mask) v for [batch, length, heads, width]; `drop` is applied to the probabilities."""
     name = "scaled_dot_product_attention"
     if q.ndim != 4 or k.ndim != 4 or v.ndim != 4:
-        raise errors.ValueError_(f"{name}: query, key and value must be 3-D or 4-D alike, got {list(q.shape)}, "
-                                 f"{list(k.shape)}, {list(v.shape)}")
+        raise errors.ValueError_(
+            f"{name}: query, key and value must be 3-D or 4-D alike, got {list(q.shape)}, "
+            f"{list(k.shape)}, {list(v.shape)}"
+        )
     if k.shape[:3] != v.shape[:3] or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
-        raise errors.ValueError_(f"{name}: shapes do not fit: query {list(q.shape)}, key {list(k.shape)}, value "
-                                 f"{list(v.shape)}")
+        raise errors.ValueError_(
+            f"{name}: shapes do not fit: query {list(q.shape)}, key {list(k.shape)}, value {list(v.shape)}"
+        )
     heads, shared = q.shape[2], k.shape[2]
     if shared == 0 or heads % shared:
         raise errors.ValueError_(f"{name}: the {heads} heads of query must be a multiple of the {shared} heads of key")
@@ -53,12 +57,23 @@ def _attention(query, key, value, mask, causal, scale):
 def _attention_dropout(seed, query, key, value, mask, causal, scale, p):
     def drop(weights):
         return jnp.where(keep(seed, weights.shape, None, p), weights / jnp.where(p < 1, 1 - p, 1), 0)
+
     return _attend(query, key, value, mask, causal, scale, drop)
 
 
 @nn_api
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, training=True,
-                                 backend=None, scale=None, enable_gqa=True):
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    training=True,
+    backend=None,
+    scale=None,
+    enable_gqa=True,
+):
     """softmax(query key^T * scale + mask) value (Vaswani et al., 2017).
 
     Args:
@@ -97,9 +112,19 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 @nn_api(export=False)
-def flash_attention(query, key, value, dropout=0.0, causal=False, return_softmax=False, *, fixed_seed_offset=None,
-                    rng_name="",
-                    training=True, softmax_scale=None):
+def flash_attention(
+    query,
+    key,
+    value,
+    dropout=0.0,
+    causal=False,
+    return_softmax=False,
+    *,
+    fixed_seed_offset=None,
+    rng_name="",
+    training=True,
+    softmax_scale=None,
+):
     """`scaled_dot_product_attention` under its other official name.
 
     Args:
@@ -119,14 +144,16 @@ def flash_attention(query, key, value, dropout=0.0, causal=False, return_softmax
         [1, 2, 1, 4]
     """
     if return_softmax:
-        raise errors.NotImplemented_("flash_attention: return_softmax=True is not built, the probabilities are not "
-                                     "kept")
+        raise errors.NotImplemented_(
+            "flash_attention: return_softmax=True is not built, the probabilities are not kept"
+        )
     return scaled_dot_product_attention(query, key, value, None, dropout, causal, training, None, softmax_scale), None
 
 
 @nn_api
-def flash_attn_qkvpacked(qkv, dropout=0.0, causal=False, return_softmax=False, *, fixed_seed_offset=None, rng_name="",
-                         training=True):
+def flash_attn_qkvpacked(
+    qkv, dropout=0.0, causal=False, return_softmax=False, *, fixed_seed_offset=None, rng_name="", training=True
+):
     """`flash_attention` of query, key and value in one tensor.
 
     Args:
@@ -145,8 +172,9 @@ def flash_attn_qkvpacked(qkv, dropout=0.0, causal=False, return_softmax=False, *
     """
     shape = list(qkv.shape)
     if len(shape) != 5 or shape[2] < 3:
-        raise errors.ValueError_(f"flash_attn_qkvpacked: qkv must have shape [batch, length, groups + 2, heads, "
-                                 f"width], got {shape}")
+        raise errors.ValueError_(
+            f"flash_attn_qkvpacked: qkv must have shape [batch, length, groups + 2, heads, width], got {shape}"
+        )
     query = qkv[:, :, :-2].reshape([shape[0], shape[1], (shape[2] - 2) * shape[3], shape[4]])
     return flash_attention(query, qkv[:, :, -2], qkv[:, :, -1], dropout, causal, return_softmax, training=training)
 

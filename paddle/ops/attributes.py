@@ -1,4 +1,5 @@
 """What a tensor is: its shape, rank and kind."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -146,8 +147,13 @@ def tolist(x):
 
 
 @api(method=False)
-def check_shape(shape, op_name, expected_shape_type=(list, tuple, Tensor), expected_element_type=(int, Tensor),
-                expected_tensor_dtype=("int32", "int64")):
+def check_shape(
+    shape,
+    op_name,
+    expected_shape_type=(list, tuple, Tensor),
+    expected_element_type=(int, Tensor),
+    expected_tensor_dtype=("int32", "int64"),
+):
     """Check a shape argument: TypeError unless it is of the expected types, ValueError for lengths below -1."""
     if not isinstance(shape, expected_shape_type):
         raise errors.TypeError_(f"{op_name}: shape must be a list, a tuple or a Tensor, got {errors.describe(shape)}")

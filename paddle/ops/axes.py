@@ -1,7 +1,9 @@
 """Reading axes: negative ones count from the end, those out of range are errors that name the operator."""
+
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..engine import errors
 
@@ -17,8 +19,10 @@ def axis_of(name: str, axis: Any, ndim: int, argument: str = "axis", error: Call
         raise errors.TypeError_(f"{name}: {argument} must be an int, got {errors.describe(axis)}") from None
     span = max(ndim, 1)
     if not -span <= index < span:
-        raise error(f"{name}: {argument} {index} is out of range for a tensor of {ndim} dimensions, "
-                    f"allowed are {-span} to {span - 1}")
+        raise error(
+            f"{name}: {argument} {index} is out of range for a tensor of {ndim} dimensions, "
+            f"allowed are {-span} to {span - 1}"
+        )
     return index + span if index < 0 else index
 
 

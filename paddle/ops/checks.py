@@ -1,4 +1,5 @@
 """Looking at values before an operator runs, where that is cheap: eagerly and on the CPU."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -13,14 +14,19 @@ from ..engine.tensor import Tensor
 def host_value(x: Tensor) -> np.ndarray | None:
     """The elements of a tensor; None when there are none, or looking is impossible (compiled) or slow (not the CPU)."""
     value = x._value
-    if not isinstance(value, jax.Array) or isinstance(value,
-                                                      jax.core.Tracer) or not value.size or not x.place.is_cpu_place():
+    if (
+        not isinstance(value, jax.Array)
+        or isinstance(value, jax.core.Tracer)
+        or not value.size
+        or not x.place.is_cpu_place()
+    ):
         return None
     return np.asarray(value)
 
 
-def check_ids(name: str, ids: Tensor, n: int, argument: str = "index", but: int | None = None,
-              error: Any = errors.IndexError_) -> None:
+def check_ids(
+    name: str, ids: Tensor, n: int, argument: str = "index", but: int | None = None, error: Any = errors.IndexError_
+) -> None:
     """An error for a label or row number outside [0, n), `but` excepted, which XLA would silently clamp."""
     array = host_value(ids)
     if array is not None and but is not None:

@@ -1,4 +1,5 @@
 """Comparisons, logic and bits, elementwise. None of them has a gradient."""
+
 from __future__ import annotations
 
 import functools
@@ -97,6 +98,7 @@ def _ordered(name: str, x, y):
 
 # ---- comparisons of whole tensors, and with a tolerance ----
 
+
 @op(differentiable=False)
 def equal_all(x, y):
     """Whether two tensors have the same shape and the same elements, a 0-D bool tensor.
@@ -181,6 +183,7 @@ def _contains(x, values):
 
 # ---- logic: every element counts as whether it is not zero ----
 
+
 def _truth(name: str, x, y):
     x, y = promote(name, x, y)
     return x != 0, y != 0
@@ -234,6 +237,7 @@ def logical_not(x):
 
 
 # ---- bits of integers and bools ----
+
 
 def _bits(name: str, x, y, bools: bool = True):
     x, y = promote(name, x, y)
@@ -375,10 +379,12 @@ alias(greater_equal, "ge")
 
 def _equality(function):
     """`==` and `!=`: with anything that is no number they leave the answer to Python, which compares identities."""
+
     def method(x, y):
         if isinstance(y, (Tensor, int, float, complex, np.ndarray, np.generic)):
             return function(x, y)
         return NotImplemented
+
     method.__name__ = function.__name__
     return method
 

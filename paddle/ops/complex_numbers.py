@@ -1,4 +1,5 @@
 """Complex numbers: made of parts and taken apart."""
+
 from __future__ import annotations
 
 import jax
@@ -23,8 +24,9 @@ def complex(real, imag):
 def _complex_of(name, real, imag):
     for part in (real, imag):
         if getattr(part, "dtype", None) not in (np.float32, np.float64):
-            raise errors.TypeError_(f"{name}: the parts must be float32 or float64 Tensors, got "
-                                    f"{errors.describe(part)}")
+            raise errors.TypeError_(
+                f"{name}: the parts must be float32 or float64 Tensors, got {errors.describe(part)}"
+            )
     if real.dtype != imag.dtype:
         raise errors.ValueError_(f"{name}: the parts must have one type, got {real.dtype.name} and {imag.dtype.name}")
     return jax.lax.complex(*jnp.broadcast_arrays(real, imag))

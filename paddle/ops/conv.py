@@ -4,6 +4,7 @@ On the CPU, XLA's grouped convolutions and those of a single input channel are m
 other forms, so there a convolution with one input channel for each output is a sum of shifted products, and one of a
 few groups a convolution for each group.
 """
+
 from __future__ import annotations
 
 import functools
@@ -22,7 +23,7 @@ _AXES = "DHW"
 
 
 def _layout(n, last):
-    spatial = _AXES[3 - n:]
+    spatial = _AXES[3 - n :]
     x = f"N{spatial}C" if last else f"NC{spatial}"
     return x, "OI" + spatial, x
 
@@ -42,18 +43,26 @@ def _convolve(x, w, stride, pads, dilation, groups, last, interior=None):
         return jnp.expand_dims(out, axes)
 
     def general(x, w):
-        return jax.lax.conv_general_dilated(x, w, stride, pads, interior, dilation, _layout(n, last),
-                                            feature_group_count=groups)
+        return jax.lax.conv_general_dilated(
+            x, w, stride, pads, interior, dilation, _layout(n, last), feature_group_count=groups
+        )
+
     if w.shape[1] == 1 and np.prod(kernel) <= 128:
+
         def depthwise(x, w):
             return _depthwise(x, w, stride, pads, dilation, last, interior)
+
         return jax.lax.platform_dependent(x, w, cpu=depthwise, default=general)
     if 1 < groups <= 64:
+
         def grouped(x, w):
             channels = -1 if last else 1
-            parts = [jax.lax.conv_general_dilated(a, b, stride, pads, interior, dilation, _layout(n, last))
-                     for a, b in zip(jnp.split(x, groups, channels), jnp.split(w, groups, 0))]
+            parts = [
+                jax.lax.conv_general_dilated(a, b, stride, pads, interior, dilation, _layout(n, last))
+                for a, b in zip(jnp.split(x, groups, channels), jnp.split(w, groups, 0))
+            ]
             return jnp.concatenate(parts, channels)
+
         return jax.lax.platform_dependent(x, w, cpu=grouped, default=general)
     return general(x, w)
 
@@ -100,8 +109,9 @@ def _read(name, n, x, weight, stride, dilation, groups, data_format):
     dilation = window.sizes(name, "dilation", dilation, n)
     channels = x.shape[-1 if last else 1]
     if not isinstance(groups, int) or groups < 1 or channels % groups:
-        raise errors.ValueError_(f"{name}: groups must be at least 1 and divide the {channels} channels of x, got "
-                                 f"{groups}")
+        raise errors.ValueError_(
+            f"{name}: groups must be at least 1 and divide the {channels} channels of x, got {groups}"
+        )
     return last, stride, dilation, channels, tuple(x.shape[a] for a in window.spatial_axes(n, last))
 
 
@@ -119,9 +129,11 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
     last, stride, dilation, channels, lengths = _read(name, n, x, weight, stride, dilation, groups, data_format)
     out_channels = weight.shape[0]
     if weight.shape[1] * groups != channels:
-        raise errors.ValueError_(f"{name}: a weight of shape {list(weight.shape)} with groups={groups} wants "
-                                 f"{weight.shape[1] * groups} input channels, x of shape {list(x.shape)} has "
-                                 f"{channels}")
+        raise errors.ValueError_(
+            f"{name}: a weight of shape {list(weight.shape)} with groups={groups} wants "
+            f"{weight.shape[1] * groups} input channels, x of shape {list(x.shape)} has "
+            f"{channels}"
+        )
     if out_channels % groups:
         raise errors.ValueError_(f"{name}: groups={groups} must divide the {out_channels} output channels")
     kernel = weight.shape[2:]
@@ -130,8 +142,10 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
     pads = window.pairs(name, padding, n, last, lengths, kernel, stride)
     for length, k, d, (before, after) in zip(lengths, kernel, dilation, pads):
         if length + before + after < d * (k - 1) + 1:
-            raise errors.ValueError_(f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger "
-                                     f"than x of shape {list(x.shape)} with its padding {[list(p) for p in pads]}")
+            raise errors.ValueError_(
+                f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger "
+                f"than x of shape {list(x.shape)} with its padding {[list(p) for p in pads]}"
+            )
     return _add_bias(name, _convolve(x, weight, stride, pads, dilation, groups, last), bias, last)
 
 
@@ -196,24 +210,29 @@ def _extra(name, n, output_padding, output_size, lengths, stride, dilation):
         extra = window.sizes(name, "output_padding", output_padding, n, 0)
         for e, s, d in zip(extra, stride, dilation):
             if e and e >= max(s, d):
-                raise errors.ValueError_(f"{name}: output_padding must be less than stride or dilation, got "
-                                         f"{list(extra)}")
+                raise errors.ValueError_(
+                    f"{name}: output_padding must be less than stride or dilation, got {list(extra)}"
+                )
         return extra
     if any(window.sizes(name, "output_padding", output_padding, n, 0)):
         raise errors.ValueError_(f"{name}: give output_padding or output_size, not both")
     wanted = window.sizes(name, "output_size", output_size, n)
     for w, low, s in zip(wanted, lengths, stride):
         if not low <= w < low + s:
-            raise errors.ValueError_(f"{name}: output_size must be at least {list(lengths)} and less than that plus "
-                                     f"the stride {list(stride)}, got {list(wanted)}")
+            raise errors.ValueError_(
+                f"{name}: output_size must be at least {list(lengths)} and less than that plus "
+                f"the stride {list(stride)}, got {list(wanted)}"
+            )
     return tuple(w - low for w, low in zip(wanted, lengths))
 
 
 def _transposed(name, n, x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format):
     last, stride, dilation, channels, lengths = _read(name, n, x, weight, stride, dilation, groups, data_format)
     if weight.shape[0] != channels:
-        raise errors.ValueError_(f"{name}: a weight of shape {list(weight.shape)} wants {weight.shape[0]} input "
-                                 f"channels, x of shape {list(x.shape)} has {channels}")
+        raise errors.ValueError_(
+            f"{name}: a weight of shape {list(weight.shape)} wants {weight.shape[0]} input "
+            f"channels, x of shape {list(x.shape)} has {channels}"
+        )
     kernel = weight.shape[2:]
     if isinstance(padding, str) and padding.upper() == "SAME":
         dilation = (1,) * n
@@ -222,8 +241,10 @@ def _transposed(name, n, x, weight, bias, stride, padding, output_padding, dilat
     smallest = [(length - 1) * s - sum(p) + span + 1 for length, s, p, span in zip(lengths, stride, pads, spans)]
     extra = _extra(name, n, output_padding, output_size, smallest, stride, dilation)
     if any(l + e < 1 for l, e in zip(smallest, extra)):
-        raise errors.ValueError_(f"{name}: the output would have the spatial shape {smallest}: the padding is too "
-                                 f"large for x of shape {list(x.shape)}")
+        raise errors.ValueError_(
+            f"{name}: the output would have the spatial shape {smallest}: the padding is too "
+            f"large for x of shape {list(x.shape)}"
+        )
     full = [(s - p[0], s - p[1] + e) for s, p, e in zip(spans, pads, extra)]
     flipped = jnp.flip(weight, range(2, n + 2)).reshape(groups, channels // groups, *weight.shape[1:])
     turned = jnp.swapaxes(flipped, 1, 2).reshape(groups * weight.shape[1], channels // groups, *kernel)
@@ -231,21 +252,53 @@ def _transposed(name, n, x, weight, bias, stride, padding, output_padding, dilat
 
 
 @nn_op
-def conv1d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1,
-                     output_size=None, data_format="NCL"):
+def conv1d_transpose(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    groups=1,
+    dilation=1,
+    output_size=None,
+    data_format="NCL",
+):
     """The transposed convolution over one axis; arguments as for `conv2d_transpose`.
 
     Example:
         >>> paddle.nn.functional.conv1d_transpose(paddle.ones([1, 1, 3]), paddle.ones([1, 2, 2])).shape
         [1, 2, 4]
     """
-    return _transposed("conv1d_transpose", 1, x, weight, bias, stride, padding, output_padding, dilation, groups,
-                       output_size, data_format)
+    return _transposed(
+        "conv1d_transpose",
+        1,
+        x,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        dilation,
+        groups,
+        output_size,
+        data_format,
+    )
 
 
 @nn_op
-def conv2d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, dilation=1, groups=1,
-                     output_size=None, data_format="NCHW"):
+def conv2d_transpose(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    dilation=1,
+    groups=1,
+    output_size=None,
+    data_format="NCHW",
+):
     """The transposed convolution (the gradient of `conv2d` by its input) over two axes.
 
     Args:
@@ -263,18 +316,52 @@ def conv2d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0
         >>> paddle.nn.functional.conv2d_transpose(paddle.ones([1, 1, 2, 2]), paddle.ones([1, 1, 2, 2]), stride=2).shape
         [1, 1, 4, 4]
     """
-    return _transposed("conv2d_transpose", 2, x, weight, bias, stride, padding, output_padding, dilation, groups,
-                       output_size, data_format)
+    return _transposed(
+        "conv2d_transpose",
+        2,
+        x,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        dilation,
+        groups,
+        output_size,
+        data_format,
+    )
 
 
 @nn_op
-def conv3d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1,
-                     output_size=None, data_format="NCDHW"):
+def conv3d_transpose(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    groups=1,
+    dilation=1,
+    output_size=None,
+    data_format="NCDHW",
+):
     """The transposed convolution over three axes; arguments as for `conv2d_transpose`.
 
     Example:
         >>> paddle.nn.functional.conv3d_transpose(paddle.ones([1, 1, 2, 2, 2]), paddle.ones([1, 1, 2, 2, 2])).shape
         [1, 1, 3, 3, 3]
     """
-    return _transposed("conv3d_transpose", 3, x, weight, bias, stride, padding, output_padding, dilation, groups,
-                       output_size, data_format)
+    return _transposed(
+        "conv3d_transpose",
+        3,
+        x,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        dilation,
+        groups,
+        output_size,
+        data_format,
+    )

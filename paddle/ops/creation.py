@@ -1,4 +1,5 @@
 """Making tensors: from data, filled, ranges, diagonals."""
+
 from __future__ import annotations
 
 import builtins
@@ -10,13 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import dtype as dtypes
-from ..engine import errors, place as places
-from ..engine.tape import TRACE_SIZE, Source
+from ..engine import errors
+from ..engine import place as places
 from ..engine.dtype import to_dtype
 from ..engine.executable import Frozen
 from ..engine.op import api, op
 from ..engine.place import put
-from ..engine.tensor import Tensor, _make, _row_major
+from ..engine.shape import row_major
+from ..engine.tape import TRACE_SIZE, Source
+from ..engine.tensor import Tensor, _make
 from .manipulation import reshape, star, tensor_of, tensors_of
 from .parts import as_strided
 
@@ -45,11 +48,16 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
             value = data.detach().astype(dtype)._value
     elif isinstance(data, (list, tuple)) and data and builtins.all(isinstance(d, Tensor) for d in data):
         from .joining import stack
+
         kind = dtypes.from_numpy(jnp.result_type(*(d._value for d in data))) if dtype is None else dtype
         value = stack([d.detach().astype(kind) for d in data])._value
     else:
         array = _to_array(data)
-        if isinstance(data, np.ndarray) and array.dtype == np.uint16 and (dtype is None or to_dtype(dtype) is dtypes.bfloat16):
+        if (
+            isinstance(data, np.ndarray)
+            and array.dtype == np.uint16
+            and (dtype is None or to_dtype(dtype) is dtypes.bfloat16)
+        ):
             array = array.view(dtypes.bfloat16.numpy)  # the bits that numpy() gives of a bfloat16 tensor, as officially
         if dtype is not None:
             kind = to_dtype(dtype)
@@ -60,8 +68,9 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
             kind = dtypes.default_dtype() if array.dtype.kind == "f" else dtypes.default_complex()
             array = array.astype(kind.numpy)
         if array.dtype not in dtypes._by_numpy:
-            raise errors.ValueError_(f"to_tensor: data of type {array.dtype} is no array of numbers: "
-                                     f"{errors.describe(data)}")
+            raise errors.ValueError_(
+                f"to_tensor: data of type {array.dtype} is no array of numbers: {errors.describe(data)}"
+            )
         value = put(array)
     if place is not None and (device := places.parse_place(place, "place").device()) not in value.devices():
         value = put(value, device)  # (on the same device this would be a second array over the same buffer)
@@ -162,8 +171,9 @@ def _number(name: str, value: Any, argument: str = "fill_value") -> Any:
         except ValueError:
             raise errors.ValueError_(f"{name}: {argument} {value!r} is no number") from None
     if not isinstance(value, (builtins.bool, int, float, complex)):
-        raise errors.TypeError_(f"{name}: {argument} must be a number or a Tensor of one element, got "
-                                f"{errors.describe(value)}")
+        raise errors.TypeError_(
+            f"{name}: {argument} must be a number or a Tensor of one element, got {errors.describe(value)}"
+        )
     return value
 
 
@@ -179,11 +189,12 @@ def _fit(value: Any, dtype: dtypes.DType) -> Any:
             return int(info.min)
         span = int(info.max) - int(info.min) + 1
         value = (value - int(info.min)) % span + int(info.min)
-        return value - 2 ** 64 if value >= 2 ** 63 else value
-    return float(value) if isinstance(value, int) and abs(value) >= 2 ** 63 else value
+        return value - 2**64 if value >= 2**63 else value
+    return float(value) if isinstance(value, int) and abs(value) >= 2**63 else value
 
 
 # ---- filled ----
+
 
 @op(method=False, scalars="fill_value", static="shape dtype", differentiable=False, export=False, name="full")
 def _full(shape, fill_value, dtype):
@@ -302,6 +313,7 @@ def empty_like(x, dtype=None, *, device=None, requires_grad=False, pin_memory=Fa
 
 
 # ---- ranges ----
+
 
 @api(method=False)
 def arange(start=0, end=None, step=1, dtype=None, *, device=None, requires_grad=False, pin_memory=False):
@@ -497,8 +509,9 @@ def meshgrid(*args, **kwargs):
         raise errors.ValueError_(f"meshgrid: indexing must be 'ij' or 'xy', got {indexing!r}")
     listed = tensors_of("meshgrid", args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args, "args")
     if builtins.any(each.ndim > 1 for each in listed):
-        raise errors.ValueError_(f"meshgrid: the tensors must have at most one dimension, got "
-                                 f"{errors.describe(listed)}")
+        raise errors.ValueError_(
+            f"meshgrid: the tensors must have at most one dimension, got {errors.describe(listed)}"
+        )
     return list(_meshgrid(listed, indexing))
 
 
@@ -565,8 +578,9 @@ def one_hot(x, num_classes=-1):
     if value.size and not isinstance(value, jax.core.Tracer) and x.place.is_cpu_place():
         array = np.asarray(value)
         if array.min() < 0 or array.max() >= classes:
-            raise errors.ValueError_(f"one_hot: class numbers must be from 0 to {classes - 1}, got {array.min()} to "
-                                     f"{array.max()}")
+            raise errors.ValueError_(
+                f"one_hot: class numbers must be from 0 to {classes - 1}, got {array.min()} to {array.max()}"
+            )
     return _one_hot(x, classes)
 
 
@@ -576,6 +590,7 @@ def _one_hot(x, classes):
 
 
 # ---- other ways in ----
+
 
 @api(method=False, export=False)  # paddle.tensor is a package that can be called
 def tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
@@ -657,6 +672,7 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_
 
 # ---- filling in place ----
 
+
 def _fill(x: Tensor, value: Any) -> Tensor:
     return _full_like(x.detach(), _fit(value, x.dtype), x.dtype)
 
@@ -678,6 +694,7 @@ def zero_(x):
 def _flat_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The first elements of x, followed by zeros, in a shape."""
     from .joining import concat
+
     flat, n = reshape(x, [-1]), math.prod(shape)
     if n > flat.size:
         flat = concat([flat, zeros([n - flat.size], x.dtype)])
@@ -696,5 +713,5 @@ def set_(x, source=None, shape=None, stride=None, offset=0):
     if source is None:
         source = zeros([0], x.dtype)
     shape = list(source.shape) if shape is None else shape
-    found = as_strided(source, shape, stride if stride is not None else _row_major(shape_of(shape, "set_")), offset)
+    found = as_strided(source, shape, stride if stride is not None else row_major(shape_of(shape, "set_")), offset)
     return x._inplace(lambda _: clone(found), reshapes=True)

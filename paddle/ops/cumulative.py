@@ -1,4 +1,5 @@
 """Running sums, products and extrema, differences, integrals along an axis."""
+
 from __future__ import annotations
 
 import jax
@@ -9,7 +10,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import op
 from ..engine.promotion import as_float, promote
-from .reduction import tensor_axis, check_tensor
+from .reduction import check_tensor, tensor_axis
 from .search import index_type
 
 
@@ -26,6 +27,7 @@ def _run(scan, x, axis):
 
 
 # ---- running reductions ----
+
 
 @op(inplace=True)
 def cumsum(x, axis=None, dtype=None):
@@ -132,6 +134,7 @@ def cummin(x, axis=None, dtype="int64"):
 
 # ---- differences and integrals ----
 
+
 def _from_second(x, axis):
     return jax.lax.slice_in_dim(x, min(1, x.shape[axis]), None, axis=axis)
 
@@ -164,11 +167,14 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
     parts = [p for p in (prepend, x, append) if p is not None]
     for p in parts:
         if p.ndim != x.ndim or any(a != b for i, (a, b) in enumerate(zip(p.shape, x.shape)) if i != axis):
-            raise errors.ValueError_(f"diff: prepend and append must have the shape of x but for axis {axis}, got "
-                                     f"{list(p.shape)} for x of shape {list(x.shape)}")
+            raise errors.ValueError_(
+                f"diff: prepend and append must have the shape of x but for axis {axis}, got "
+                f"{list(p.shape)} for x of shape {list(x.shape)}"
+            )
         if p.dtype != x.dtype:
-            raise errors.TypeError_(f"diff: prepend and append must have the type of x, got {p.dtype.name} and "
-                                    f"{x.dtype.name}")
+            raise errors.TypeError_(
+                f"diff: prepend and append must have the type of x, got {p.dtype.name} and {x.dtype.name}"
+            )
     x = jnp.concatenate(parts, axis) if len(parts) > 1 else x
     for _ in range(min(n, x.shape[axis])):
         a, b = _from_second(x, axis), _to_last_but_one(x, axis)
@@ -190,8 +196,10 @@ def _trapezoids(name, y, x, dx, axis):
         x = as_float(check_tensor(name, x))
         along = axis if x.ndim == y.ndim else 0
         if x.ndim not in (1, y.ndim) or x.shape[along] != y.shape[axis] and x.shape[along] != 1:
-            raise errors.ValueError_(f"{name}: x of shape {list(x.shape)} does not give positions along axis {axis} "
-                                     f"of y of shape {list(y.shape)}")
+            raise errors.ValueError_(
+                f"{name}: x of shape {list(x.shape)} does not give positions along axis {axis} "
+                f"of y of shape {list(y.shape)}"
+            )
         width = jnp.diff(x, axis=along)
         if x.ndim == 1:
             width = width.reshape((-1,) + (1,) * (y.ndim - axis - 1))

@@ -1,4 +1,5 @@
 """Decompositions of matrices: Cholesky, LU, QR, singular values, eigenvalues."""
+
 from __future__ import annotations
 
 import jax
@@ -22,8 +23,10 @@ def matrices(name, x, square=False, argument="x"):
     if x.ndim < 2:
         raise errors.ValueError_(f"{name}: {argument} must have at least two dimensions, got shape {list(x.shape)}")
     if square and x.shape[-1] != x.shape[-2]:
-        raise errors.ValueError_(f"{name}: the matrices must be square, the last two dimensions of {argument} are "
-                                 f"{x.shape[-2]} and {x.shape[-1]}")
+        raise errors.ValueError_(
+            f"{name}: the matrices must be square, the last two dimensions of {argument} are "
+            f"{x.shape[-2]} and {x.shape[-1]}"
+        )
     x = as_float(x)
     return x.astype(np.float32) if x.dtype.itemsize < 4 else x
 
@@ -49,6 +52,7 @@ def from_triangle(x, upper):
 
 
 # ---- Cholesky ----
+
 
 @op(method=False, export=False, name="cholesky")
 def _cholesky(x, upper):
@@ -79,6 +83,7 @@ def cholesky(x, upper=False):
 
 # ---- LU ----
 
+
 def lu_factors(x):
     """(LU, permutation, whether no pivot is zero or NaN) of a stack of square matrices."""
     factors, _, permutation = lapack.lu(x)
@@ -87,9 +92,18 @@ def lu_factors(x):
 
 def lu_backsolve(factors, permutation, b, conjugate_transpose=False):
     """Solve A x = b (or A^H x = b) with the factors of A."""
+
     def triangle(b, lower):
-        return lapack.triangular_solve(factors, b, left_side=True, lower=lower, unit_diagonal=lower,
-                                       transpose_a=conjugate_transpose, conjugate_a=conjugate_transpose)
+        return lapack.triangular_solve(
+            factors,
+            b,
+            left_side=True,
+            lower=lower,
+            unit_diagonal=lower,
+            transpose_a=conjugate_transpose,
+            conjugate_a=conjugate_transpose,
+        )
+
     if not conjugate_transpose:
         return triangle(triangle(jnp.take_along_axis(b, permutation[..., None], -2), True), False)
     back = jnp.argsort(permutation, -1)
@@ -139,8 +153,9 @@ def _lu_unpack(x, y, unpack_ludata, unpack_pivots):
     k = min(m, n)
     check_tensor("lu_unpack", y, "y")
     if y.shape != x.shape[:-2] + (k,):
-        raise errors.ValueError_(f"lu_unpack: the pivots must have shape {list(x.shape[:-2] + (k,))}, got "
-                                 f"{list(y.shape)}")
+        raise errors.ValueError_(
+            f"lu_unpack: the pivots must have shape {list(x.shape[:-2] + (k,))}, got {list(y.shape)}"
+        )
     permutation = lower = upper = jnp.zeros((0,), x.dtype)
     if unpack_pivots:
         order = lapack.lu_pivots_to_permutation(y - 1, m)
@@ -167,6 +182,7 @@ def lu_unpack(x, y, unpack_ludata=True, unpack_pivots=True):
 
 
 # ---- QR ----
+
 
 def _qr_reduced(x):
     m, n = x.shape[-2:]
@@ -222,6 +238,7 @@ def _reflect(x, tau):
         v = jax.lax.dynamic_slice_in_dim(vectors, i, 1, axis=-1)
         scaled = jax.lax.dynamic_slice_in_dim(tau, i, 1, axis=-1)[..., None] * v
         return q - jnp.matmul(scaled, jnp.matmul(hermitian(v), q))
+
     return jax.lax.fori_loop(0, k, apply, jnp.broadcast_to(jnp.eye(m, n, dtype=x.dtype), x.shape))
 
 
@@ -230,8 +247,9 @@ def _check_reflectors(name, x, tau):
     if x.shape[-2] < x.shape[-1]:
         raise errors.ValueError_(f"{name}: x must have at least as many rows as columns, got shape {list(x.shape)}")
     if tau.ndim != x.ndim - 1 or tau.shape[:-1] != x.shape[:-2] or tau.shape[-1] > x.shape[-1]:
-        raise errors.ValueError_(f"{name}: tau must have shape {list(x.shape[:-2])} + [at most {x.shape[-1]}], got "
-                                 f"{list(tau.shape)}")
+        raise errors.ValueError_(
+            f"{name}: tau must have shape {list(x.shape[:-2])} + [at most {x.shape[-1]}], got {list(tau.shape)}"
+        )
     return x, tau.astype(x.dtype)
 
 
@@ -270,12 +288,15 @@ def ormqr(x, tau, y, left=True, transpose=False):
     q = hermitian(q) if transpose else q
     a, b = (q, y) if left else (y, q)
     if a.shape[-1] != b.shape[-2]:
-        raise errors.ValueError_(f"ormqr: y of shape {list(y.shape)} cannot be multiplied with Q of shape "
-                                 f"{list(q.shape)} from the {'left' if left else 'right'}")
+        raise errors.ValueError_(
+            f"ormqr: y of shape {list(y.shape)} cannot be multiplied with Q of shape "
+            f"{list(q.shape)} from the {'left' if left else 'right'}"
+        )
     return jnp.matmul(a, b)
 
 
 # ---- singular values ----
+
 
 def _svd_of(x, full_matrices):
     u, s, vh = jnp.linalg.svd(x, full_matrices=False)
@@ -283,8 +304,8 @@ def _svd_of(x, full_matrices):
     if full_matrices and m != n:
         # The further vectors only complete a basis; no gradient is defined for them.
         full_u, _, full_vh = jnp.linalg.svd(jax.lax.stop_gradient(x), full_matrices=True)
-        u = jnp.concatenate([u, full_u[..., min(m, n):]], -1)
-        vh = jnp.concatenate([vh, full_vh[..., min(m, n):, :]], -2)
+        u = jnp.concatenate([u, full_u[..., min(m, n) :]], -1)
+        vh = jnp.concatenate([vh, full_vh[..., min(m, n) :, :]], -2)
     return u, s, vh
 
 
@@ -321,6 +342,7 @@ def svdvals(x):
 
 
 # ---- eigenvalues ----
+
 
 def _eigh_of(name, x, UPLO):
     x = matrices(name, x, square=True)
@@ -397,5 +419,6 @@ def eigvals(x):
         >>> paddle.linalg.eigvals(paddle.to_tensor([[2.0, 0.0], [0.0, 3.0]])).tolist()
         [(2+0j), (3+0j)]
     """
-    return lapack.eig(matrices("eigvals", x, square=True), compute_left_eigenvectors=False,
-                      enable_eigvec_derivs=True)[0]
+    return lapack.eig(matrices("eigvals", x, square=True), compute_left_eigenvectors=False, enable_eigvec_derivs=True)[
+        0
+    ]

@@ -1,4 +1,5 @@
 """Diagonals and triangles of matrices."""
+
 from __future__ import annotations
 
 import builtins
@@ -105,8 +106,13 @@ def _diagonal_strides(strides, out, base, offset, axis1, axis2):
     return [s for i, s in enumerate(strides) if i not in (axis1, axis2)] + [strides[axis1] + strides[axis2]]
 
 
-@op(method=False, export=False, name="diagonal", view=lambda base, y, *where: _diagonal_write(base, y, *where),
-    view_strides=_diagonal_strides)
+@op(
+    method=False,
+    export=False,
+    name="diagonal",
+    view=lambda base, y, *where: _diagonal_write(base, y, *where),
+    view_strides=_diagonal_strides,
+)
 def _diagonal(x, offset, axis1, axis2):
     return jnp.diagonal(x, offset, axis1, axis2)
 
@@ -169,8 +175,9 @@ def triu(x, diagonal=0):
 def _triangle(name: str, find: Any, row: Any, col: Any, offset: Any, dtype: Any) -> Tensor:
     for value, argument in ((row, "row"), (col, "col")):
         if not isinstance(value, int) or value < 0:
-            raise errors.TypeError_(f"{name}: {argument} must be an int that is not negative, got "
-                                    f"{errors.describe(value)}")
+            raise errors.TypeError_(
+                f"{name}: {argument} must be an int that is not negative, got {errors.describe(value)}"
+            )
     if not isinstance(offset, int):
         raise errors.TypeError_(f"{name}: offset must be an int, got {errors.describe(offset)}")
     dtype = to_dtype(dtype)
@@ -235,7 +242,7 @@ def fill_diagonal_tensor(x, y, offset=0, dim1=0, dim2=1):
 @op(method=False, export=False, name="fill_diagonal", scalars="value", static="wrap")
 def _fill_diagonal(x, value, offset, wrap):
     columns = x.shape[-1]
-    step = sum(int(np.prod(x.shape[i + 1:])) for i in range(x.ndim))
+    step = sum(int(np.prod(x.shape[i + 1 :])) for i in range(x.ndim))
     end = x.size if wrap or x.ndim > 2 else min(x.size, columns * columns)
     places = np.arange(0, end, step) + offset
     places = places[(places >= 0) & (places < x.size) & (places // columns == (places - offset) // columns)]

@@ -1,4 +1,5 @@
 """Distances and similarities between vectors."""
+
 from __future__ import annotations
 
 import functools
@@ -43,7 +44,7 @@ def pairwise_distance(x, y, p=2.0, epsilon=1e-6, keepdim=False):
         return jnp.sum(size != 0, -1, keepdims=keepdim).astype(size.dtype)
     if p in (float("inf"), -float("inf")):
         return (jnp.max if p > 0 else jnp.min)(size, -1, keepdims=keepdim)
-    total = jnp.sum(size if p == 1 else size * size if p == 2 else size ** p, -1, keepdims=keepdim)
+    total = jnp.sum(size if p == 1 else size * size if p == 2 else size**p, -1, keepdims=keepdim)
     zero = total == 0  # the root has no derivative there
     return jnp.where(zero, 0 if p > 0 else jnp.inf, jnp.where(zero, 1, total) ** (1 / p))
 

@@ -1,4 +1,5 @@
 """Dropout in its forms. The backward pass draws the mask again from the same key, so no mask is kept."""
+
 from __future__ import annotations
 
 import builtins
@@ -87,8 +88,9 @@ def dropout(x, p=0.5, axis=None, training=True, inplace=False, mode="upscale_in_
     if axis is not None:
         axis = tuple(int(a) for a in axis) if isinstance(axis, (list, tuple)) else (int(axis),)
         if not all(0 <= a < x.ndim for a in axis):
-            raise errors.ValueError_(f"dropout: every axis must be in [0, {x.ndim}) for x of shape {list(x.shape)}, "
-                                     f"got {list(axis)}")
+            raise errors.ValueError_(
+                f"dropout: every axis must be in [0, {x.ndim}) for x of shape {list(x.shape)}, got {list(axis)}"
+            )
     if inplace:
         return x._inplace(dropout, p, axis, training, False, mode)
     upscale = mode == "upscale_in_train"
@@ -171,6 +173,7 @@ def feature_alpha_dropout(x, p=0.5, training=True):
     """
     _check("feature_alpha_dropout", x, p)
     if x.ndim < 2:
-        raise errors.ValueError_(f"feature_alpha_dropout: x must have at least two dimensions, got shape "
-                                 f"{list(x.shape)}")
+        raise errors.ValueError_(
+            f"feature_alpha_dropout: x must have at least two dimensions, got shape {list(x.shape)}"
+        )
     return _alpha_dropout(x, p, (0, 1)) if training and (isinstance(p, Tensor) or p > 0) else x

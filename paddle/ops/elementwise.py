@@ -1,4 +1,5 @@
 """Elementwise functions of one operand. Integers give float32 where the function leaves the integers."""
+
 from __future__ import annotations
 
 import math
@@ -14,15 +15,19 @@ from .math import alias
 
 def _by_output(derivative):
     """The gradient of a function whose derivative is a function of its result, so that only the result is kept."""
+
     def gradient(inputs, outputs, cotangents, *attributes):
         return cotangents[0] * jnp.conj(derivative(outputs[0]))
+
     return gradient
 
 
 def _by_input(derivative):
     """The gradient of a function by its derivative, where the one that JAX derives loses digits."""
+
     def gradient(inputs, outputs, cotangents, *attributes):
         return cotangents[0] * jnp.conj(derivative(inputs[0]))
+
     return gradient
 
 
@@ -34,6 +39,7 @@ def _real(name: str, x):
 
 
 # ---- exponentials and logarithms ----
+
 
 @op(inplace=True, gradient=_by_output(lambda y: y))
 def exp(x):
@@ -148,6 +154,7 @@ def logit(x, eps=None):
 
 # ---- powers and roots ----
 
+
 @op(inplace=True, gradient=_by_output(lambda y: 0.5 / y))
 def sqrt(x):
     """The square root, elementwise; NaN below 0.
@@ -193,6 +200,7 @@ def reciprocal(x):
 
 
 # ---- sign and size ----
+
 
 @op(inplace=True, method="abs __abs__", gradient=_by_input(lambda x: jnp.conj(jnp.sign(x))))
 def abs(x):
@@ -280,6 +288,7 @@ def angle(x):
 
 
 # ---- trigonometric functions ----
+
 
 @op(inplace=True)
 def sin(x):
@@ -371,6 +380,7 @@ def rad2deg(x):
 
 # ---- hyperbolic functions ----
 
+
 @op(inplace=True)
 def sinh(x):
     """The hyperbolic sine, elementwise.
@@ -451,6 +461,7 @@ def atanh(x):
 
 # ---- rounding; integers stay as they are, and the gradient is 0 ----
 
+
 def _rounded(name: str, function, x):
     return function(_real(name, x)) if jnp.issubdtype(x.dtype, jnp.floating) else x
 
@@ -519,6 +530,7 @@ def frac(x):
 
 
 # ---- what kind of number ----
+
 
 @op(differentiable=False)
 def isnan(x):

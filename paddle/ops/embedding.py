@@ -1,4 +1,5 @@
 """Layers of weights without structure: linear and bilinear maps, lookup tables."""
+
 from __future__ import annotations
 
 import functools
@@ -36,15 +37,18 @@ def linear(x, weight, bias=None):
     """
     same_type("linear", x, weight)
     if x.ndim == 0 or weight.ndim == 0 or x.shape[-1] != weight.shape[max(weight.ndim - 2, 0)]:
-        raise errors.ValueError_(f"linear: the last axis of x, of shape {list(x.shape)}, does not fit the weight of "
-                                 f"shape {list(weight.shape)}")
+        raise errors.ValueError_(
+            f"linear: the last axis of x, of shape {list(x.shape)}, does not fit the weight of "
+            f"shape {list(weight.shape)}"
+        )
     out = jnp.matmul(x, weight)
     if bias is None:
         return out
     same_type("linear", x, bias)
     if bias.ndim > out.ndim or any(b not in (1, n) for b, n in zip(bias.shape[::-1], out.shape[::-1])):
-        raise errors.ValueError_(f"linear: the bias of shape {list(bias.shape)} does not fit {weight.shape[-1]} "
-                                 f"output features")
+        raise errors.ValueError_(
+            f"linear: the bias of shape {list(bias.shape)} does not fit {weight.shape[-1]} output features"
+        )
     return out + bias
 
 
@@ -67,8 +71,10 @@ def bilinear(x1, x2, weight, bias=None):
     """
     ranks = (x1.ndim, x2.ndim, weight.ndim)
     if ranks != (2, 2, 3) or x1.shape[0] != x2.shape[0] or weight.shape[1:] != (x1.shape[1], x2.shape[1]):
-        raise errors.ValueError_("bilinear: shapes [batch, in1], [batch, in2], [out, in1, in2] are required, got "
-                                 f"{list(x1.shape)}, {list(x2.shape)}, {list(weight.shape)}")
+        raise errors.ValueError_(
+            "bilinear: shapes [batch, in1], [batch, in2], [out, in1, in2] are required, got "
+            f"{list(x1.shape)}, {list(x2.shape)}, {list(weight.shape)}"
+        )
     out = jnp.einsum("bi,kij,bj->bk", x1, weight, x2)
     if bias is None:
         return out
@@ -79,8 +85,11 @@ def bilinear(x1, x2, weight, bias=None):
 
 def _rows(weight, x):
     """Rows of a table; where nobody could look at the numbers before, one out of range gives NaN."""
-    return weight.at[x].get(mode="fill", fill_value=jnp.nan if jnp.issubdtype(weight.dtype, jnp.inexact) else None,
-                            wrap_negative_indices=False)
+    return weight.at[x].get(
+        mode="fill",
+        fill_value=jnp.nan if jnp.issubdtype(weight.dtype, jnp.inexact) else None,
+        wrap_negative_indices=False,
+    )
 
 
 @nn_op(export=False, name="embedding")

@@ -1,4 +1,5 @@
 """Linear equations and functions of matrices: solve, inverse, determinant, power, exponential, rank, least squares."""
+
 from __future__ import annotations
 
 import math
@@ -23,25 +24,32 @@ def _stacks(name, a, b):
     try:
         lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        raise errors.ValueError_(f"{name}: the leading axes of shapes {list(a.shape)} and {list(b.shape)} do not "
-                                 f"broadcast") from None
+        raise errors.ValueError_(
+            f"{name}: the leading axes of shapes {list(a.shape)} and {list(b.shape)} do not broadcast"
+        ) from None
     return jnp.broadcast_to(a, lead + a.shape[-2:]), jnp.broadcast_to(b, lead + b.shape[-2:])
 
 
 def _check_rows(name, a, b):
     if a.shape[-2] != b.shape[-2]:
-        raise errors.ValueError_(f"{name}: the matrices must have as many rows as the right-hand sides, got shapes "
-                                 f"{list(a.shape)} and {list(b.shape)}")
+        raise errors.ValueError_(
+            f"{name}: the matrices must have as many rows as the right-hand sides, got shapes "
+            f"{list(a.shape)} and {list(b.shape)}"
+        )
 
 
 # ---- solve, inverse ----
+
 
 def _solve_by_lu(a, b):
     """(x with a x = b, whether a is regular); the factors serve the gradient, too."""
     factors, permutation, ok = lu_factors(jax.lax.stop_gradient(a))
     x = jax.lax.custom_linear_solve(
-        lambda v: jnp.matmul(a, v), b, lambda _, r: lu_backsolve(factors, permutation, r),
-        lambda _, r: jnp.conj(lu_backsolve(factors, permutation, jnp.conj(r), True)))
+        lambda v: jnp.matmul(a, v),
+        b,
+        lambda _, r: lu_backsolve(factors, permutation, r),
+        lambda _, r: jnp.conj(lu_backsolve(factors, permutation, jnp.conj(r), True)),
+    )
     return x, ok
 
 
@@ -86,8 +94,14 @@ def solve(x, y, left=True):
     return out
 
 
-@op(method=False, export=False, name="inverse", gradient=lambda inputs, outputs, cotangents: -jnp.matmul(
-    hermitian(outputs[0]), jnp.matmul(cotangents[0], hermitian(outputs[0]))))
+@op(
+    method=False,
+    export=False,
+    name="inverse",
+    gradient=lambda inputs, outputs, cotangents: (
+        -jnp.matmul(hermitian(outputs[0]), jnp.matmul(cotangents[0], hermitian(outputs[0])))
+    ),
+)
 def _inverse(x):
     x = matrices("inverse", x, square=True)
     if x.size == 0:
@@ -138,14 +152,17 @@ def triangular_solve(x, y, upper=True, transpose=False, unitriangular=False):
     same_type("triangular_solve", x, y)
     _check_rows("triangular_solve", x, y)
     x, y = _stacks("triangular_solve", x, y)
-    return lapack.triangular_solve(x, y, left_side=True, lower=not upper, transpose_a=bool(transpose),
-                                   unit_diagonal=bool(unitriangular))
+    return lapack.triangular_solve(
+        x, y, left_side=True, lower=not upper, transpose_a=bool(transpose), unit_diagonal=bool(unitriangular)
+    )
 
 
 def _cholesky_backsolve(b, factor, upper):
     def triangle(b, transposed):
-        return lapack.triangular_solve(factor, b, left_side=True, lower=not upper, transpose_a=transposed,
-                                       conjugate_a=transposed)
+        return lapack.triangular_solve(
+            factor, b, left_side=True, lower=not upper, transpose_a=transposed, conjugate_a=transposed
+        )
+
     return triangle(triangle(b, upper), not upper)
 
 
@@ -216,6 +233,7 @@ def lu_solve(b, lu, pivots, trans="N"):
 
 # ---- determinants ----
 
+
 @op(method=False, export=False)
 def det(x):
     """The determinants of square matrices; 1 for empty ones.
@@ -246,6 +264,7 @@ def slogdet(x):
 
 
 # ---- functions of matrices ----
+
 
 @op(method=False, export=False, name="matrix_power")
 def _matrix_power(x, n):
@@ -396,13 +415,15 @@ def cond(x, p=None):
 
 # ---- least squares, low rank ----
 
+
 @op(method=False, export=False, scalars="rcond", save="residuals", name="lstsq")
 def _lstsq(x, y, rcond):
     x, y = matrices("lstsq", x), matrices("lstsq", y, argument="y")
     same_type("lstsq", x, y)
     if x.shape[:-1] != y.shape[:-1]:
-        raise errors.ValueError_(f"lstsq: x [..., m, n] and y [..., m, k] must agree, got shapes {list(x.shape)} and "
-                                 f"{list(y.shape)}")
+        raise errors.ValueError_(
+            f"lstsq: x [..., m, n] and y [..., m, k] must agree, got shapes {list(x.shape)} and {list(y.shape)}"
+        )
     sizes = jnp.linalg.svd(jax.lax.stop_gradient(x), compute_uv=False)
     bound = rcond * jnp.max(sizes, -1, keepdims=True, initial=0)
     rank = jnp.sum(sizes > bound, -1, dtype=np.int32)
@@ -443,8 +464,12 @@ def lstsq(x, y, rcond=None, driver=None):
     concrete = not isinstance(rank._value, jax.core.Tracer)
     if driver in (None, "gelsy") or m <= n or concrete and not (np.asarray(rank._value) == n).all():
         residuals = _empty(solution)
-    return (solution, residuals, _empty(rank).astype("int64") if driver == "gels" else rank,
-            sizes if driver in ("gelsd", "gelss") else _empty(sizes))
+    return (
+        solution,
+        residuals,
+        _empty(rank).astype("int64") if driver == "gels" else rank,
+        sizes if driver in ("gelsd", "gelss") else _empty(sizes),
+    )
 
 
 @op(method=False, export=False, differentiable=False, name="empty_like_vector")
@@ -455,10 +480,12 @@ def _empty(x):
 def _low_rank(name, x, q, niter, M):
     """Randomised range finding with power iterations (Halko, Martinsson, Tropp, 2009)."""
     from .random import randn
+
     m, n = x.shape[-2:]
     if not isinstance(q, int) or not 0 <= q <= min(m, n):
-        raise errors.ValueError_(f"{name}: q must lie between 0 and {min(m, n)}, the lesser length of the matrices, "
-                                 f"got {q!r}")
+        raise errors.ValueError_(
+            f"{name}: q must lie between 0 and {min(m, n)}, the lesser length of the matrices, got {q!r}"
+        )
     if not isinstance(niter, int) or not 0 <= niter <= 1000:
         raise errors.ValueError_(f"{name}: niter must be an int from 0 to 1000, got {niter!r}")
     if M is not None:
@@ -526,5 +553,6 @@ def pca_lowrank(x, q=None, center=True, niter=2):
     """
     if len(x.shape) < 2:
         raise errors.ValueError_(f"pca_lowrank: x must have at least two dimensions, got shape {list(x.shape)}")
-    return _low_rank("pca_lowrank", x, min(6, *x.shape[-2:]) if q is None else q, niter,
-                     x.mean(-2, True) if center else None)
+    return _low_rank(
+        "pca_lowrank", x, min(6, *x.shape[-2:]) if q is None else q, niter, x.mean(-2, True) if center else None
+    )

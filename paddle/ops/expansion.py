@@ -1,4 +1,5 @@
 """Larger tensors from smaller ones: expansion, repetition, padding."""
+
 from __future__ import annotations
 
 import builtins
@@ -24,8 +25,10 @@ def _expanded(name, shape, new):
         if n == -1 and own >= 0:
             n = have
         if n < 0 or have not in (1, n):
-            raise errors.ValueError_(f"{name}: axis {i}, of length {have if own >= 0 else 'none'}, cannot become {n}; "
-                                     f"x has shape {list(shape)}, shape is {list(new)}")
+            raise errors.ValueError_(
+                f"{name}: axis {i}, of length {have if own >= 0 else 'none'}, cannot become {n}; "
+                f"x has shape {list(shape)}, shape is {list(new)}"
+            )
         out.append(n)
     return out
 
@@ -143,13 +146,15 @@ def repeat_interleave(x, repeats, axis=None, *, output_size=None):
     axis = axis_of("repeat_interleave", axis, x.ndim)
     n = x._value.shape[axis]
     if not isinstance(repeats, Tensor):
-        times, = ints_of("repeat_interleave", repeats, "repeats")
+        (times,) = ints_of("repeat_interleave", repeats, "repeats")
         if times <= 0:
             raise errors.ValueError_(f"repeat_interleave: repeats must be positive, got {times}")
         return _repeat_interleave(x, times, axis, n * times)
     if tuple(repeats.shape) != (n,) or not repeats.dtype.is_integer:
-        raise errors.ValueError_(f"repeat_interleave: repeats must be an int tensor of shape [{n}], one number for "
-                                 f"each element along the axis, got {errors.describe(repeats)}")
+        raise errors.ValueError_(
+            f"repeat_interleave: repeats must be an int tensor of shape [{n}], one number for "
+            f"each element along the axis, got {errors.describe(repeats)}"
+        )
     if output_size is None:
         counts = repeats.numpy()
         if (counts < 0).any():
@@ -159,6 +164,7 @@ def repeat_interleave(x, repeats, axis=None, *, output_size=None):
 
 
 # ---- padding ----
+
 
 @op(method=False, export=False, name="pad", static="pads mode", scalars="value")
 def _pad(x, pads, mode, value):
@@ -175,8 +181,9 @@ def _spatial_axes(ndim: int, data_format: str | None) -> list[int]:
     """The spatial axes, last one first, which is the order in which pads are given."""
     formats = _FORMATS[ndim]
     if data_format is not None and data_format not in formats:
-        raise errors.ValueError_(f"pad: data_format must be {formats[0]} or {formats[1]} for {ndim} dimensions, got "
-                                 f"{data_format!r}")
+        raise errors.ValueError_(
+            f"pad: data_format must be {formats[0]} or {formats[1]} for {ndim} dimensions, got {data_format!r}"
+        )
     first = 1 if data_format == formats[1] else 2
     return list(range(first, first + ndim - 2))[::-1]
 
@@ -208,8 +215,9 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
     given = ints_of("pad", pad, "pad")
     spatial = _spatial_axes(ndim, data_format) if ndim in _FORMATS else []
     if len(given) % 2 or len(given) > 2 * ndim or not given:
-        raise errors.ValueError_(f"pad: pad must hold two numbers for each padded axis of x, which has {ndim} "
-                                 f"dimensions, got {list(given)}")
+        raise errors.ValueError_(
+            f"pad: pad must hold two numbers for each padded axis of x, which has {ndim} dimensions, got {list(given)}"
+        )
     if mode == "constant" and len(given) == 2 * ndim:
         axes = list(range(ndim)) if pad_from_left_axis else list(range(ndim))[::-1]
     elif spatial and len(given) == 2 * len(spatial):
@@ -217,8 +225,10 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
     elif mode == "constant":
         axes = list(range(ndim))[::-1]
     else:
-        raise errors.ValueError_(f"pad: mode {mode!r} pads the spatial axes of a tensor of 3 to 5 dimensions and "
-                                 f"needs two numbers for each of them, got {list(given)} for shape {list(x.shape)}")
+        raise errors.ValueError_(
+            f"pad: mode {mode!r} pads the spatial axes of a tensor of 3 to 5 dimensions and "
+            f"needs two numbers for each of them, got {list(given)} for shape {list(x.shape)}"
+        )
     pads = [(0, 0)] * ndim
     for axis, before, after in zip(axes, given[::2], given[1::2]):
         pads[axis] = (before, after)
@@ -233,5 +243,7 @@ def _check_pad(axis: int, n: int, before: int, after: int, mode: str) -> None:
     if least < 0 and (mode != "constant" or n + before + after < 0):
         raise errors.ValueError_(f"pad: axis {axis}, of length {n}, cannot be padded by {before} and {after}")
     if most is not None and builtins.max(before, after, 0) > builtins.max(most, 0):
-        raise errors.ValueError_(f"pad: mode {mode!r} can add at most {most} elements at each end of axis {axis}, of "
-                                 f"length {n}; got {before} and {after}")
+        raise errors.ValueError_(
+            f"pad: mode {mode!r} can add at most {most} elements at each end of axis {axis}, of "
+            f"length {n}; got {before} and {after}"
+        )

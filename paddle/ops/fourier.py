@@ -3,6 +3,7 @@
 All transforms are one operator. A Hermitian transform is a real one of conjugates: hfft(x) is the unscaled
 irfft(conj(x)).
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -124,6 +125,7 @@ def _two(name: str, kind: str, x: Any, s: Any, axes: Any, norm: str) -> Tensor:
 
 # ---- along one axis ----
 
+
 @api(method=False)
 def fft(x, n=None, axis=-1, norm="backward"):
     """The discrete Fourier transform along an axis.
@@ -206,6 +208,7 @@ def ihfft(x, n=None, axis=-1, norm="backward"):
 
 # ---- along two axes ----
 
+
 @api(method=False, aliases={"dim": "axes"})
 def fft2(x, s=None, axes=(-2, -1), norm="backward"):
     """`fft` along two axes.
@@ -279,6 +282,7 @@ def ihfft2(x, s=None, axes=(-2, -1), norm="backward"):
 
 
 # ---- along several axes ----
+
 
 @api(method=False, aliases={"dim": "axes"})
 def fftn(x, s=None, axes=None, norm="backward"):
@@ -354,6 +358,7 @@ def ihfftn(x, s=None, axes=None, norm="backward"):
 
 
 # ---- frequencies and their order ----
+
 
 def _frequencies(name: str, n: Any, d: Any, dtype: Any, half: bool, device: Any, requires_grad: bool) -> Tensor:
     dtype = dtypes.default_dtype() if dtype is None else to_dtype(dtype)

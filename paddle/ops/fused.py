@@ -1,8 +1,10 @@
 """Operators that are one kernel officially: here each is one operator or a composition, and XLA fuses."""
+
 from __future__ import annotations
 
 import functools
 import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,9 +16,9 @@ from ..engine.promotion import as_float
 from ..engine.tensor import Tensor
 from .activation import gelu, relu, wide
 from .dropout import dropout
-from .math import add
 from .linalg import matmul
 from .loss import _reduced
+from .math import add
 from .normalization import layer_norm
 
 nn_op = functools.partial(op, method=False)
@@ -24,6 +26,7 @@ nn_api = functools.partial(api, method=False)
 
 
 # ---- softmax ----
+
 
 @nn_op
 def softmax_mask_fuse(x, mask):
@@ -42,8 +45,9 @@ def softmax_mask_fuse(x, mask):
     """
     v = wide(x)
     if jnp.broadcast_shapes(x.shape, mask.shape) != x.shape:
-        raise errors.ValueError_(f"softmax_mask_fuse: the mask of shape {list(mask.shape)} does not broadcast to x of "
-                                 f"shape {list(x.shape)}")
+        raise errors.ValueError_(
+            f"softmax_mask_fuse: the mask of shape {list(mask.shape)} does not broadcast to x of shape {list(x.shape)}"
+        )
     return jax.nn.softmax(v + mask.astype(v.dtype), -1).astype(as_float(x).dtype)
 
 
@@ -61,8 +65,9 @@ def softmax_mask_fuse_upper_triangle(x):
         [[[[1.0, 0.0], [0.5, 0.5]]]]
     """
     if x.ndim < 2:
-        raise errors.ValueError_(f"softmax_mask_fuse_upper_triangle: x must have two dimensions or more, got shape "
-                                 f"{list(x.shape)}")
+        raise errors.ValueError_(
+            f"softmax_mask_fuse_upper_triangle: x must have two dimensions or more, got shape {list(x.shape)}"
+        )
     scores = jnp.where(jnp.tril(jnp.ones(x.shape[-2:], bool)), wide(x), -jnp.inf)
     return jax.nn.softmax(scores, -1).astype(as_float(x).dtype)
 
@@ -93,6 +98,7 @@ def identity_loss(x, reduction="none"):
 
 
 # ---- matrix products ----
+
 
 def _plus(out: Tensor, bias: Tensor | None) -> Tensor:
     return out if bias is None else add(out, bias)
@@ -138,8 +144,9 @@ def fused_linear_activation(x, y, bias, trans_x=False, trans_y=False, activation
     """
     activations = {"relu": relu, "gelu": gelu, "none": lambda out: out, None: lambda out: out}
     if activation not in activations:
-        raise errors.ValueError_(f"fused_linear_activation: activation must be 'relu', 'gelu', 'none' or None, got "
-                                 f"{activation!r}")
+        raise errors.ValueError_(
+            f"fused_linear_activation: activation must be 'relu', 'gelu', 'none' or None, got {activation!r}"
+        )
     return activations[activation](_plus(matmul(x, y, trans_x, trans_y), bias))
 
 
@@ -165,14 +172,21 @@ def batched_gemm(lhs, rhs, batch_sizes, trans_lhs=False, trans_rhs=False):
     if trans_lhs:
         raise errors.NotImplemented_("batched_gemm: trans_lhs=True is not built")
     if lhs.ndim != 2 or sum(batch_sizes) != lhs.shape[0] or min(batch_sizes, default=0) < 0:
-        raise errors.ValueError_(f"batched_gemm: lhs must have shape [rows, in] with {sum(batch_sizes)} rows, the sum of "
-                                 f"batch_sizes, got {list(lhs.shape)}")
+        raise errors.ValueError_(
+            f"batched_gemm: lhs must have shape [rows, in] with {sum(batch_sizes)} rows, the sum of "
+            f"batch_sizes, got {list(lhs.shape)}"
+        )
     if rhs.ndim != 3 or rhs.shape[0] != len(batch_sizes):
-        raise errors.ValueError_(f"batched_gemm: rhs must have shape [{len(batch_sizes)}, in, out], got {list(rhs.shape)}")
-    return jnp.concatenate([a @ (b.T if trans_rhs else b) for a, b in zip(jnp.split(lhs, np.cumsum(batch_sizes)[:-1]), rhs)])
+        raise errors.ValueError_(
+            f"batched_gemm: rhs must have shape [{len(batch_sizes)}, in, out], got {list(rhs.shape)}"
+        )
+    return jnp.concatenate(
+        [a @ (b.T if trans_rhs else b) for a, b in zip(jnp.split(lhs, np.cumsum(batch_sizes)[:-1]), rhs)]
+    )
 
 
 # ---- activation, dropout ----
+
 
 def _quantized(x, scale, ties, high, low):
     """x as int8: times scale and the upper bound, rounded to the nearest (ties 0: to even, 1: away from 0)."""
@@ -181,14 +195,32 @@ def _quantized(x, scale, ties, high, low):
     return jnp.clip(v, low, high).astype(np.int8)
 
 
-_ACTIVATIONS = {"gelu": lambda v: jax.nn.gelu(v, approximate=False), "relu": jax.nn.relu, "silu": jax.nn.silu,
-                "swish": jax.nn.silu, "sigmoid": jax.nn.sigmoid, "tanh": jnp.tanh, "identity": lambda v: v}
+_ACTIVATIONS = {
+    "gelu": lambda v: jax.nn.gelu(v, approximate=False),
+    "relu": jax.nn.relu,
+    "silu": jax.nn.silu,
+    "swish": jax.nn.silu,
+    "sigmoid": jax.nn.sigmoid,
+    "tanh": jnp.tanh,
+    "identity": lambda v: v,
+}
 _GATED = {"geglu": "gelu", "swiglu": "silu"}
 
 
 @nn_op
-def fused_bias_act(x, bias=None, dequant_scales=None, shift=None, smooth=None, act_method="gelu", compute_dtype="default",
-                   quant_scale=-1, quant_round_type=0, quant_max_bound=0, quant_min_bound=0):
+def fused_bias_act(
+    x,
+    bias=None,
+    dequant_scales=None,
+    shift=None,
+    smooth=None,
+    act_method="gelu",
+    compute_dtype="default",
+    quant_scale=-1,
+    quant_round_type=0,
+    quant_max_bound=0,
+    quant_min_bound=0,
+):
     """(activation(x * dequant_scales + bias) + shift) * smooth.
 
     Args:
@@ -210,11 +242,13 @@ def fused_bias_act(x, bias=None, dequant_scales=None, shift=None, smooth=None, a
     name = "fused_bias_act"
     types = {"fp16": np.float16, "bf16": jnp.bfloat16, "fp32": np.float32}
     if compute_dtype != "default" and compute_dtype not in types:
-        raise errors.ValueError_(f"{name}: compute_dtype must be 'fp16', 'bf16', 'fp32' or 'default', got "
-                                 f"{compute_dtype!r}")
+        raise errors.ValueError_(
+            f"{name}: compute_dtype must be 'fp16', 'bf16', 'fp32' or 'default', got {compute_dtype!r}"
+        )
     if act_method not in _ACTIVATIONS and act_method not in _GATED:
-        raise errors.ValueError_(f"{name}: act_method must be one of {', '.join([*_ACTIVATIONS, *_GATED])}, got "
-                                 f"{act_method!r}")
+        raise errors.ValueError_(
+            f"{name}: act_method must be one of {', '.join([*_ACTIVATIONS, *_GATED])}, got {act_method!r}"
+        )
     dtype = types.get(compute_dtype, np.float32) if x.dtype.kind in "iu" else as_float(x).dtype
     v = wide(x)
     if dequant_scales is not None:
@@ -232,8 +266,11 @@ def fused_bias_act(x, bias=None, dequant_scales=None, shift=None, smooth=None, a
         v = v + shift.astype(v.dtype)
     if smooth is not None:
         v = v * smooth.astype(v.dtype)
-    return _quantized(v, quant_scale, quant_round_type, quant_max_bound, quant_min_bound) if quant_scale > 0 else \
-        v.astype(dtype)
+    return (
+        _quantized(v, quant_scale, quant_round_type, quant_max_bound, quant_min_bound)
+        if quant_scale > 0
+        else v.astype(dtype)
+    )
 
 
 @nn_api
@@ -249,23 +286,27 @@ def fused_dropout_add(x, y, p=0.5, training=True, mode="upscale_in_train"):
 
 # ---- normalisation ----
 
+
 def _norm_parts(name, x, weight, norm_bias, bias, residual, alpha, axis):
     """(what is normalised in float32, its axes, weight and bias in the shape of these axes)."""
     if not -x.ndim <= axis < x.ndim:
         raise errors.ValueError_(f"{name}: begin_norm_axis must be in [{-x.ndim}, {x.ndim}), got {axis}")
     axes = tuple(range(axis % x.ndim, x.ndim))
-    shape = x.shape[axes[0]:]
+    shape = x.shape[axes[0] :]
     total = wide(x)
     if residual is not None:
         if residual.shape != x.shape:
-            raise errors.ValueError_(f"{name}: residual must have the shape of x, {list(x.shape)}, got "
-                                     f"{list(residual.shape)}")
+            raise errors.ValueError_(
+                f"{name}: residual must have the shape of x, {list(x.shape)}, got {list(residual.shape)}"
+            )
         total = total + alpha * residual.astype(total.dtype)
     found = []
     for argument, array in (("bias", bias), ("norm_weight", weight), ("norm_bias", norm_bias)):
         if array is not None and array.size != math.prod(shape):
-            raise errors.ValueError_(f"{name}: {argument} must have {math.prod(shape)} elements, those of the axes "
-                                     f"{list(shape)}, got shape {list(array.shape)}")
+            raise errors.ValueError_(
+                f"{name}: {argument} must have {math.prod(shape)} elements, those of the axes "
+                f"{list(shape)}, got shape {list(array.shape)}"
+            )
         found.append(None if array is None else array.reshape(shape).astype(total.dtype))
     return total if bias is None else total + found[0], axes, found[1], found[2]
 
@@ -296,8 +337,19 @@ def _fused_layer_norm(x, weight, norm_bias, bias, residual, epsilon, alpha, axis
 
 
 @nn_api
-def fused_rms_norm(x, norm_weight, norm_bias, epsilon, begin_norm_axis=1, bias=None, residual=None, quant_scale=-1,
-                   quant_round_type=0, quant_max_bound=0, quant_min_bound=0):
+def fused_rms_norm(
+    x,
+    norm_weight,
+    norm_bias,
+    epsilon,
+    begin_norm_axis=1,
+    bias=None,
+    residual=None,
+    quant_scale=-1,
+    quant_round_type=0,
+    quant_max_bound=0,
+    quant_min_bound=0,
+):
     """`rms_norm` of x + bias + residual, times norm_weight, plus norm_bias.
 
     Args:
@@ -323,8 +375,20 @@ def fused_rms_norm(x, norm_weight, norm_bias, epsilon, begin_norm_axis=1, bias=N
 
 
 @nn_api
-def fused_layer_norm(x, norm_weight, norm_bias, epsilon, residual_alpha=1.0, begin_norm_axis=1, bias=None, residual=None,
-                     quant_scale=-1, quant_round_type=0, quant_max_bound=0, quant_min_bound=0):
+def fused_layer_norm(
+    x,
+    norm_weight,
+    norm_bias,
+    epsilon,
+    residual_alpha=1.0,
+    begin_norm_axis=1,
+    bias=None,
+    residual=None,
+    quant_scale=-1,
+    quant_round_type=0,
+    quant_max_bound=0,
+    quant_min_bound=0,
+):
     """`layer_norm` of x + bias + residual_alpha * residual; see `fused_rms_norm` for the other arguments.
 
     Returns:
@@ -339,8 +403,9 @@ def fused_layer_norm(x, norm_weight, norm_bias, epsilon, residual_alpha=1.0, beg
         [[-1.0, 1.0]]
     """
     quant = (float(quant_scale), int(quant_round_type), float(quant_max_bound), float(quant_min_bound))
-    out, total, mean, inverse = _fused_layer_norm(x, norm_weight, norm_bias, bias, residual, float(epsilon),
-                                                  float(residual_alpha), begin_norm_axis, quant)
+    out, total, mean, inverse = _fused_layer_norm(
+        x, norm_weight, norm_bias, bias, residual, float(epsilon), float(residual_alpha), begin_norm_axis, quant
+    )
     if norm_weight is None and norm_bias is None:
         out = total
     return out, None if residual is None else total, mean, inverse
@@ -385,8 +450,17 @@ def fast_ln(x, scale, bias, epsilon=1e-05):
 
 
 @nn_api
-def fused_bias_dropout_residual_layer_norm(x, residual, bias=None, ln_scale=None, ln_bias=None, dropout_rate=0.5,
-                                           ln_epsilon=1e-05, training=True, mode="upscale_in_train"):
+def fused_bias_dropout_residual_layer_norm(
+    x,
+    residual,
+    bias=None,
+    ln_scale=None,
+    ln_bias=None,
+    dropout_rate=0.5,
+    ln_epsilon=1e-05,
+    training=True,
+    mode="upscale_in_train",
+):
     """layer_norm(residual + dropout(x + bias)) over the last axis.
 
     Raises ValueError for shapes that do not fit.
@@ -402,6 +476,7 @@ def fused_bias_dropout_residual_layer_norm(x, residual, bias=None, ln_scale=None
 
 
 # ---- rotary position embedding ----
+
 
 def rotated(x, sin, cos, adjacent):
     """Each pair of elements of the last axis turned: neighbours, or an element of each half."""
@@ -420,8 +495,9 @@ def _rotary(tensors, sin, cos, positions, adjacent, time_major, base):
     first = tensors[0]
     width = first.shape[-1]
     if first.ndim != 4 or width % 2:
-        raise errors.ValueError_(f"{name}: q must have shape [batch, length, heads, an even width], got "
-                                 f"{list(first.shape)}")
+        raise errors.ValueError_(
+            f"{name}: q must have shape [batch, length, heads, an even width], got {list(first.shape)}"
+        )
     batch, length = first.shape[1::-1] if time_major else first.shape[:2]
     if positions is not None and positions.shape != (batch, length):
         raise errors.ValueError_(f"{name}: position_ids must have shape {[batch, length]}, got {list(positions.shape)}")
@@ -431,24 +507,43 @@ def _rotary(tensors, sin, cos, positions, adjacent, time_major, base):
         angle = jnp.repeat(angle, 2, -1) if adjacent else jnp.concatenate([angle, angle], -1)
         sin, cos = jnp.sin(angle), jnp.cos(angle)
     else:
-        if sin.shape != cos.shape or sin.ndim not in (2, 4) or sin.shape[-1] != width or sin.size % width or (
-                positions is None and sin.size != length * width):
-            raise errors.ValueError_(f"{name}: sin and cos must have shape {[length, width]} or "
-                                     f"{[1, length, 1, width]}, got {list(sin.shape)} and {list(cos.shape)}")
-        sin, cos = (a.reshape(1, -1, width) if positions is None else a.reshape(-1, width)[positions] for a in (sin, cos))
+        if (
+            sin.shape != cos.shape
+            or sin.ndim not in (2, 4)
+            or sin.shape[-1] != width
+            or sin.size % width
+            or (positions is None and sin.size != length * width)
+        ):
+            raise errors.ValueError_(
+                f"{name}: sin and cos must have shape {[length, width]} or "
+                f"{[1, length, 1, width]}, got {list(sin.shape)} and {list(cos.shape)}"
+            )
+        sin, cos = (
+            a.reshape(1, -1, width) if positions is None else a.reshape(-1, width)[positions] for a in (sin, cos)
+        )
     sin, cos = (a[:, :, None] for a in (sin, cos))
     if time_major:
         sin, cos = (jnp.swapaxes(a, 0, 1) for a in (sin, cos))
     for x in tensors:
         if x.ndim != 4 or x.shape[:2] != first.shape[:2] or x.shape[3] != width:
-            raise errors.ValueError_(f"{name}: k and v must have the batch, length and width of q, {list(first.shape)}, "
-                                     f"got {list(x.shape)}")
+            raise errors.ValueError_(
+                f"{name}: k and v must have the batch, length and width of q, {list(first.shape)}, got {list(x.shape)}"
+            )
     return tuple(rotated(x, sin, cos, adjacent) for x in tensors)
 
 
 @nn_api
-def fused_rotary_position_embedding(q, k=None, v=None, sin=None, cos=None, position_ids=None, use_neox_rotary_style=True,
-                                    time_major=False, rotary_emb_base=10000.0):
+def fused_rotary_position_embedding(
+    q,
+    k=None,
+    v=None,
+    sin=None,
+    cos=None,
+    position_ids=None,
+    use_neox_rotary_style=True,
+    time_major=False,
+    rotary_emb_base=10000.0,
+):
     """Rotary position embedding (Su et al., RoFormer, 2021): pairs of elements turned by angles that grow with the
     position.
 
@@ -472,8 +567,9 @@ def fused_rotary_position_embedding(q, k=None, v=None, sin=None, cos=None, posit
     if (sin is None) != (cos is None):
         raise errors.ValueError_("fused_rotary_position_embedding: sin and cos must be given together")
     given = [x for x in (q, k, v) if x is not None]
-    turned = iter(_rotary(given, sin, cos, position_ids, bool(use_neox_rotary_style), bool(time_major),
-                          float(rotary_emb_base)))
+    turned = iter(
+        _rotary(given, sin, cos, position_ids, bool(use_neox_rotary_style), bool(time_major), float(rotary_emb_base))
+    )
     return tuple(None if x is None else next(turned) for x in (q, k, v))
 
 

@@ -4,6 +4,7 @@ Ints and the starts of slices are inputs of the compiled operator, so a loop ove
 (ints, slices, None, ...) give a view; tensors, arrays, lists and masks gather. As officially, an int between advanced
 indices counts as basic: ``x[0, :, idx]`` keeps the sliced axis in front.
 """
+
 from __future__ import annotations
 
 import builtins
@@ -32,7 +33,12 @@ def _as_index(item: Any) -> Any:
         return array.astype(np.int64) if array.size == 0 else array
     if isinstance(item, np.generic):
         return item.item() if item.dtype.kind in "iu" else np.asarray(item)
-    if isinstance(item, Tensor) and item._value.ndim == 0 and item.dtype.is_integer and not isinstance(item._value, jax.core.Tracer):
+    if (
+        isinstance(item, Tensor)
+        and item._value.ndim == 0
+        and item.dtype.is_integer
+        and not isinstance(item._value, jax.core.Tracer)
+    ):
         return item.item()
     return item
 
@@ -49,8 +55,10 @@ def _normalise(x: Tensor, index: Any) -> list:
             continue
         used += item.ndim if _is_mask(item) else 1
         if not isinstance(item, (int, slice, Tensor, np.ndarray)):
-            raise errors.ValueError_("index: an index is made of ints, slices, None, ..., integer or boolean tensors and "
-                                     f"lists; got {errors.describe(item)}")
+            raise errors.ValueError_(
+                "index: an index is made of ints, slices, None, ..., integer or boolean tensors and "
+                f"lists; got {errors.describe(item)}"
+            )
     ndim = x._value.ndim
     if used > ndim:
         _too_many(used, ndim)
@@ -59,7 +67,7 @@ def _normalise(x: Tensor, index: Any) -> list:
         raise errors.ValueError_("index: only one ellipsis (...) is allowed")
     fill = [slice(None)] * (ndim - used)
     at = dots[0] if dots else len(items)
-    return items[:at] + fill + items[at + len(dots):]
+    return items[:at] + fill + items[at + len(dots) :]
 
 
 def _too_many(used: int, ndim: int) -> list:
@@ -180,11 +188,13 @@ def _broadcast(value, shape):
     try:
         return jnp.broadcast_to(value, shape)
     except ValueError:
-        raise errors.ValueError_(f"setitem: a value of shape {list(value.shape)} does not fit into a region of shape "
-                                 f"{list(shape)}") from None
+        raise errors.ValueError_(
+            f"setitem: a value of shape {list(value.shape)} does not fit into a region of shape {list(shape)}"
+        ) from None
 
 
 # ---- advanced indices ----
+
 
 @op(method=False, export=False, static="axes front")
 def gather_nd_axes(x, indices, axes, front):
@@ -212,7 +222,7 @@ def mask_set(x, mask, value, axis):
     broadcasts to the axes behind those of the mask."""
     value = _cast_value(value, x.dtype)
     behind = x.ndim - axis - mask.ndim
-    value = value.reshape(()) if value.size == 1 else _broadcast(value, x.shape[x.ndim - behind:])
+    value = value.reshape(()) if value.size == 1 else _broadcast(value, x.shape[x.ndim - behind :])
     return jnp.where(mask.reshape((1,) * axis + mask.shape + (1,) * behind), value, x)
 
 
@@ -252,8 +262,10 @@ def _advanced(x: Tensor, items: list) -> tuple[list, list]:
             position += 1
         elif _is_mask(item):
             if _traced(item):
-                raise errors.RuntimeError_("index: a boolean mask gives a shape that depends on data, which a compiled "
-                                           "function cannot have; use paddle.where, or masked_fill")
+                raise errors.RuntimeError_(
+                    "index: a boolean mask gives a shape that depends on data, which a compiled "
+                    "function cannot have; use paddle.where, or masked_fill"
+                )
             _check_mask(item, shape, axis)
             mask = np.asarray(item._value if isinstance(item, Tensor) else item)
             for where in mask.nonzero():
@@ -273,9 +285,11 @@ def _advanced(x: Tensor, items: list) -> tuple[list, list]:
 
 
 def _check_mask(mask: Any, shape: tuple[int, ...], axis: int) -> None:
-    if tuple(mask.shape) != shape[axis:axis + mask.ndim]:
-        raise errors.IndexError_(f"index: a mask of shape {list(mask.shape)} does not fit axes of shape "
-                                 f"{list(shape[axis:axis + mask.ndim])}")
+    if tuple(mask.shape) != shape[axis : axis + mask.ndim]:
+        raise errors.IndexError_(
+            f"index: a mask of shape {list(mask.shape)} does not fit axes of shape "
+            f"{list(shape[axis : axis + mask.ndim])}"
+        )
 
 
 def _traced(item: Any) -> bool:
@@ -307,7 +321,9 @@ def _arrange(arrays: list) -> tuple[list, tuple, bool]:
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:
-        raise errors.ValueError_(f"index: index tensors of shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast") from None
+        raise errors.ValueError_(
+            f"index: index tensors of shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast"
+        ) from None
     return [i for _, i in arrays], axes, front
 
 

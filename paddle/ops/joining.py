@@ -1,4 +1,5 @@
 """Joining and splitting tensors."""
+
 from __future__ import annotations
 
 import functools
@@ -77,6 +78,7 @@ def stack(x, axis=0):
 
 # ---- splitting ----
 
+
 @op(method=False, export=False, name="split", static="sections axis")
 def _split(x, sections, axis):
     """Pieces of the lengths `sections` along an axis."""
@@ -86,6 +88,7 @@ def _split(x, sections, axis):
 def _cut(x: Tensor, sections: list[int], axis: int) -> list[Tensor]:
     if len(sections) == 1:
         from .creation import assign
+
         return [assign(x)]
     return list(_split(x, Frozen(sections), axis))
 
@@ -111,14 +114,15 @@ def split(x, num_or_sections, axis=0):
     if isinstance(num_or_sections, (list, tuple)) or isinstance(num_or_sections, Tensor) and num_or_sections.ndim:
         sections = list(ints_of("split", num_or_sections, "num_or_sections"))
         if sections.count(-1) > 1 or any(s < -1 for s in sections) or not sections:
-            raise errors.ValueError_(f"split: num_or_sections may hold one -1 and no other negative length, got "
-                                     f"{sections}")
+            raise errors.ValueError_(
+                f"split: num_or_sections may hold one -1 and no other negative length, got {sections}"
+            )
         if -1 in sections:
             sections[sections.index(-1)] = n - sum(sections) - 1
         if sum(sections) != n or min(sections) < 0:
             raise errors.ValueError_(f"split: the lengths {sections} do not add up to {n}, the length of axis {axis}")
         return _cut(x, sections, axis)
-    number, = ints_of("split", num_or_sections, "num_or_sections")
+    (number,) = ints_of("split", num_or_sections, "num_or_sections")
     if number <= 0 or n % number:
         raise errors.ValueError_(f"split: axis {axis}, of length {n}, cannot be cut into {number} equal pieces")
     return _cut(x, [n // number] * number, axis)
@@ -153,10 +157,13 @@ def _cut_at(name: str, x: Tensor, num_or_indices: Any, axis: Any) -> list[Tensor
         if all(a <= b for a, b in zip(bounds, bounds[1:])):
             return _cut(x, [b - a for a, b in zip(bounds, bounds[1:])], axis)
         from .parts import slice as part
+
         return [part(x, [axis], [a], [max(a, b)]) for a, b in zip(bounds, bounds[1:])]
-    number, = given
+    (number,) = given
     if not 0 < number <= max(n, 65536):
-        raise errors.ValueError_(f"{name}: num_or_indices must be positive and (beyond the length) at most 65536, got {number}")
+        raise errors.ValueError_(
+            f"{name}: num_or_indices must be positive and (beyond the length) at most 65536, got {number}"
+        )
     short, longer = divmod(n, number)
     return _cut(x, [short + (i < longer) for i in range(number)], axis)
 
@@ -214,7 +221,7 @@ def chunk(x, chunks, axis=0):
     if not tensor_of("chunk", x).ndim:
         raise errors.ValueError_("chunk: x has no dimensions to split")
     axis = axis_of("chunk", _axis(axis), x.ndim)
-    number, = ints_of("chunk", chunks, "chunks")
+    (number,) = ints_of("chunk", chunks, "chunks")
     n = x._value.shape[axis]
     if number <= 0 or n % number:
         raise errors.ValueError_(f"chunk: axis {axis}, of length {n}, cannot be cut into {number} equal pieces")
@@ -251,6 +258,7 @@ def unstack(x, axis=0, num=None):
 
 
 # ---- stacking by axis ----
+
 
 def _rows(name: str, x: Any, least: Any) -> list:
     if isinstance(x, Tensor):  # the official package takes a tensor as the list of its slices
@@ -334,7 +342,7 @@ def _block_diag(inputs):
     out = jnp.zeros((rows, columns), blocks[0].dtype)
     row = column = 0
     for block in blocks:
-        out = out.at[row:row + block.shape[0], column:column + block.shape[1]].set(block)
+        out = out.at[row : row + block.shape[0], column : column + block.shape[1]].set(block)
         row, column = row + block.shape[0], column + block.shape[1]
     return out
 
@@ -367,6 +375,7 @@ def cartesian_prod(x):
     if len(listed) == 1:
         return listed[0]
     from .creation import meshgrid
+
     return _stack([reshape(g, [-1]) for g in meshgrid(*listed)], 1)
 
 
@@ -396,4 +405,5 @@ def combinations(x, r=2, with_replacement=False):
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     choices = np.array(list(choose(range(x.shape[0]), r)), np.int64).reshape(-1, r)
     from .creation import to_tensor
+
     return x[to_tensor(choices)]

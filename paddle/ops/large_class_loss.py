@@ -1,4 +1,5 @@
 """Losses for very many classes: adaptive softmax, angular margins."""
+
 from __future__ import annotations
 
 import functools
@@ -27,6 +28,7 @@ def _adaptive_log_softmax(x, label, head_weight, head_bias, tails, cutoffs):
 
     def pick(logs, at, inside):
         return jnp.take_along_axis(logs, jnp.where(inside, at, 0)[:, None], 1)[:, 0]
+
     short = cutoffs[0]
     inside = (label >= 0) & (label < short)
     out = jnp.where(inside, pick(head, label, inside), jnp.nan)
@@ -67,20 +69,26 @@ def adaptive_log_softmax_with_loss(input, label, head_weight, tail_weights, cuto
     cutoffs = tuple(int(c) for c in cutoffs)
     alone = len(input.shape) == 1
     if not 1 <= len(input.shape) <= 2 or list(label.shape) != list(input.shape)[:-1]:
-        raise errors.ValueError_(f"{name}: input [N, width] and label [N] are required, got {list(input.shape)} and "
-                                 f"{list(label.shape)}")
+        raise errors.ValueError_(
+            f"{name}: input [N, width] and label [N] are required, got {list(input.shape)} and {list(label.shape)}"
+        )
     if not cutoffs or list(cutoffs) != sorted(set(cutoffs)) or cutoffs[0] < 1 or len(tail_weights) != len(cutoffs) - 1:
-        raise errors.ValueError_(f"{name}: cutoffs must rise and have one more element than tail_weights, got "
-                                 f"{list(cutoffs)}")
+        raise errors.ValueError_(
+            f"{name}: cutoffs must rise and have one more element than tail_weights, got {list(cutoffs)}"
+        )
     if list(head_weight.shape) != [input.shape[-1], cutoffs[0] + len(tail_weights)]:
-        raise errors.ValueError_(f"{name}: head_weight must have shape "
-                                 f"{[input.shape[-1], cutoffs[0] + len(tail_weights)]}, got "
-                                 f"{list(head_weight.shape)}")
+        raise errors.ValueError_(
+            f"{name}: head_weight must have shape "
+            f"{[input.shape[-1], cutoffs[0] + len(tail_weights)]}, got "
+            f"{list(head_weight.shape)}"
+        )
     for pair, low, high in zip(tail_weights, cutoffs, cutoffs[1:]):
         if list(pair[1].shape) != [pair[0].shape[1], high - low] or pair[0].shape[0] != input.shape[-1]:
-            raise errors.ValueError_(f"{name}: the weights of the cluster [{low}, {high}) have shapes "
-                                     f"{list(pair[0].shape)} and "
-                                     f"{list(pair[1].shape)}")
+            raise errors.ValueError_(
+                f"{name}: the weights of the cluster [{low}, {high}) have shapes "
+                f"{list(pair[0].shape)} and "
+                f"{list(pair[1].shape)}"
+            )
     check_ids(name, label, cutoffs[-1], "the label", None, errors.ValueError_)
     if alone:
         input, label = input.unsqueeze(0), label.unsqueeze(0)
@@ -103,9 +111,9 @@ def _margin_cross_entropy(x, label, margin1, margin2, margin3, scale, reduction)
 
 
 @nn_api
-def margin_cross_entropy(logits, label, margin1=1.0, margin2=0.5, margin3=0.0, scale=64.0, group=None,
-                         return_softmax=False,
-                         reduction="mean"):
+def margin_cross_entropy(
+    logits, label, margin1=1.0, margin2=0.5, margin3=0.0, scale=64.0, group=None, return_softmax=False, reduction="mean"
+):
     """Cross entropy of cosines with a margin at the label: scale * (cos(margin1 * angle + margin2) - margin3) there and
     scale * cosine elsewhere (Deng et al., ArcFace, 2018).
 
@@ -134,8 +142,9 @@ def margin_cross_entropy(logits, label, margin1=1.0, margin2=0.5, margin3=0.0, s
     check_reduction("margin_cross_entropy", reduction)
     shape = list(logits.shape)
     if len(shape) != 2 or list(label.shape) not in (shape[:1], [shape[0], 1]):
-        raise errors.ValueError_(f"margin_cross_entropy: logits [N, C] and label [N] are required, got {shape} and "
-                                 f"{list(label.shape)}")
+        raise errors.ValueError_(
+            f"margin_cross_entropy: logits [N, C] and label [N] are required, got {shape} and {list(label.shape)}"
+        )
     check_ids("margin_cross_entropy", label, shape[1], "the label", None, errors.ValueError_)
     loss, softmax = _margin_cross_entropy(logits, label, margin1, margin2, margin3, scale, reduction)
     return (loss, softmax) if return_softmax else loss
@@ -167,21 +176,23 @@ def class_center_sample(label, num_classes, num_samples, group=None):
     name = "class_center_sample"
     if group not in (None, False):
         if not hasattr(group, "is_member"):
-            raise errors.ValueError_(f"{name}: group must be None, False or a group of devices, got "
-                                     f"{errors.describe(group)}")
+            raise errors.ValueError_(
+                f"{name}: group must be None, False or a group of devices, got {errors.describe(group)}"
+            )
         raise errors.NotImplemented_(f"{name}: classes split over a group of devices are not built")
     if not isinstance(label, Tensor) or not label.dtype.is_integer:
         raise errors.TypeError_(f"{name}: label must be a Tensor of integers, got {errors.describe(label)}")
     if label.ndim != 1 or not label.shape[0]:
         raise errors.ValueError_(f"{name}: label must have shape [N] and not be empty, got {list(label.shape)}")
     if not 0 < num_samples <= num_classes:
-        raise errors.ValueError_(f"{name}: num_samples must be in [1, {num_classes}], the number of classes, got "
-                                 f"{num_samples}")
+        raise errors.ValueError_(
+            f"{name}: num_samples must be in [1, {num_classes}], the number of classes, got {num_samples}"
+        )
     if isinstance(label._value, jax.core.Tracer):
         raise errors.RuntimeError_(f"{name}: the size of the result depends on the values, so it cannot be compiled")
     check_ids(name, label, num_classes, "the label", None, errors.ValueError_)
     present, place = np.unique(np.asarray(label._value), return_inverse=True)
     order = np.asarray(randperm(num_classes)._value)
-    others = order[~np.isin(order, present)][:max(num_samples - len(present), 0)]
+    others = order[~np.isin(order, present)][: max(num_samples - len(present), 0)]
     sampled = np.concatenate([present, others]).astype(present.dtype)
     return _make(put(place.reshape(-1).astype(present.dtype))), _make(put(sampled))

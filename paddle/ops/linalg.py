@@ -1,4 +1,5 @@
 """Products of vectors and matrices, traces, covariances."""
+
 from __future__ import annotations
 
 import jax
@@ -9,7 +10,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import promote, same_type
 from ..engine.tensor import Tensor
-from .reduction import tensor_axis, check_tensor
+from .reduction import check_tensor, tensor_axis
 
 
 def check_tensors(name, **given):
@@ -30,6 +31,7 @@ def _check_ndim(name, ndim, **given):
 
 # ---- matrix products ----
 
+
 @op(method="matmul __matmul__")
 def matmul(x, y, transpose_x=False, transpose_y=False):
     """The product of matrices, or of stacks of matrices whose leading axes broadcast.
@@ -49,15 +51,18 @@ def matmul(x, y, transpose_x=False, transpose_y=False):
     """
     check_tensors("matmul", x=x, y=y)
     if not x.ndim or not y.ndim:
-        raise errors.ValueError_(f"matmul: the operands must have at least one dimension, got shapes "
-                                 f"{_shapes(x=x, y=y)}")
+        raise errors.ValueError_(
+            f"matmul: the operands must have at least one dimension, got shapes {_shapes(x=x, y=y)}"
+        )
     a = x.swapaxes(-1, -2) if transpose_x and x.ndim > 1 else x
     b = y.swapaxes(-1, -2) if transpose_y and y.ndim > 1 else y
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
-        raise errors.ValueError_(f"matmul: the width of Input(X) must be equal to the height of Input(Y), got "
-                                 f"{a.shape[-1]} and "
-                                 f"{b.shape[-2 if b.ndim > 1 else 0]}; {_shapes(x=x, y=y)}, transpose_x={transpose_x}, "
-                                 f"transpose_y={transpose_y}")
+        raise errors.ValueError_(
+            f"matmul: the width of Input(X) must be equal to the height of Input(Y), got "
+            f"{a.shape[-1]} and "
+            f"{b.shape[-2 if b.ndim > 1 else 0]}; {_shapes(x=x, y=y)}, transpose_x={transpose_x}, "
+            f"transpose_y={transpose_y}"
+        )
     try:
         np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
@@ -101,8 +106,9 @@ def bmm(x, y):
     _check_ndim("bmm", 3, x=x, y=y)
     same_type("bmm", x, y)
     if x.shape[0] != y.shape[0] or x.shape[2] != y.shape[1]:
-        raise errors.ValueError_(f"bmm: the batch sizes must be equal, and the width of x and the height of y, got "
-                                 f"{_shapes(x=x, y=y)}")
+        raise errors.ValueError_(
+            f"bmm: the batch sizes must be equal, and the width of x and the height of y, got {_shapes(x=x, y=y)}"
+        )
     return jnp.matmul(x, y)
 
 
@@ -159,8 +165,9 @@ def _add_product(name, input, x, y, beta, alpha, ndim, allowed):
     shape = x.shape[:-1] + y.shape[-1:]
     lead = (1,) * (len(shape) - input.ndim) + input.shape
     if input.ndim not in allowed or any(a not in (1, b) for a, b in zip(lead, shape)):
-        raise errors.ValueError_(f"{name}: input of shape {list(input.shape)} does not broadcast to the product of "
-                                 f"shape {list(shape)}")
+        raise errors.ValueError_(
+            f"{name}: input of shape {list(input.shape)} does not broadcast to the product of shape {list(shape)}"
+        )
     return _scaled(beta, input) + _scaled(alpha, jnp.matmul(x, y))
 
 
@@ -213,22 +220,32 @@ def multi_dot(x):
         check_tensor("multi_dot", m, f"x[{i}]")
         same_type("multi_dot", x[0], m)
         if m.ndim != 2 and not (m.ndim == 1 and i in (0, len(x) - 1)):
-            raise errors.ValueError_(f"multi_dot: x[{i}] must be a matrix (a vector only at the ends), got shape "
-                                     f"{list(m.shape)}")
+            raise errors.ValueError_(
+                f"multi_dot: x[{i}] must be a matrix (a vector only at the ends), got shape {list(m.shape)}"
+            )
     for i, (a, b) in enumerate(zip(x, x[1:])):
         if a.shape[-1] != b.shape[0]:
-            raise errors.ValueError_(f"multi_dot: the width of x[{i}] and the height of x[{i + 1}] differ, got shapes "
-                                     f"{list(a.shape)} and {list(b.shape)}")
+            raise errors.ValueError_(
+                f"multi_dot: the width of x[{i}] and the height of x[{i + 1}] differ, got shapes "
+                f"{list(a.shape)} and {list(b.shape)}"
+            )
     return jnp.linalg.multi_dot(x) if len(x) > 2 else jnp.matmul(*x)
 
 
 _ACTIVATIONS = {"identity": lambda x: x, "relu": jax.nn.relu, "gelu": lambda x: jax.nn.gelu(x, approximate=False)}
 
 
-@op(method=False, export=False, differentiable=False, scalars="scale", static="output_dtype",
-    name="fp8_fp8_half_gemm_fused")
-def fp8_fp8_half_gemm_fused(x, y, transpose_x=False, transpose_y=False, bias=None, scale=1.0, output_dtype="float16",
-                            act="identity"):
+@op(
+    method=False,
+    export=False,
+    differentiable=False,
+    scalars="scale",
+    static="output_dtype",
+    name="fp8_fp8_half_gemm_fused",
+)
+def fp8_fp8_half_gemm_fused(
+    x, y, transpose_x=False, transpose_y=False, bias=None, scale=1.0, output_dtype="float16", act="identity"
+):
     """act(scale * (x @ y) + bias) for matrices of 8-bit floats, summed in float32.
 
     Args:
@@ -248,16 +265,20 @@ def fp8_fp8_half_gemm_fused(x, y, transpose_x=False, transpose_y=False, bias=Non
     if not (x.dtype.itemsize == y.dtype.itemsize == 1 and jnp.issubdtype(x.dtype, jnp.floating)):
         raise errors.ValueError_(f"{name}: x and y must be 8-bit floats, got {x.dtype.name} and {y.dtype.name}")
     if output_dtype not in ("float16", "bfloat16") or act not in _ACTIVATIONS:
-        raise errors.ValueError_(f"{name}: output_dtype must be 'float16' or 'bfloat16' and act one of "
-                                 f"{', '.join(_ACTIVATIONS)}, got {output_dtype!r} and {act!r}")
-    out = matmul.__wrapped__(x.astype(np.float32), y.astype(np.float32), transpose_x,
-                             transpose_y) * scale.astype(np.float32)
+        raise errors.ValueError_(
+            f"{name}: output_dtype must be 'float16' or 'bfloat16' and act one of "
+            f"{', '.join(_ACTIVATIONS)}, got {output_dtype!r} and {act!r}"
+        )
+    out = matmul.__wrapped__(x.astype(np.float32), y.astype(np.float32), transpose_x, transpose_y) * scale.astype(
+        np.float32
+    )
     if bias is not None:
         out = out + bias.astype(np.float32)
     return _ACTIVATIONS[act](out).astype(output_dtype)
 
 
 # ---- other products ----
+
 
 @op
 def inner(x, y):
@@ -373,8 +394,9 @@ def tensordot(x, y, axes=2):
     same_type("tensordot", x, y)
     if isinstance(axes, (int, np.integer)):
         if axes < 0 or axes > min(x.ndim, y.ndim):
-            raise errors.ValueError_(f"tensordot: axes must lie between 0 and the dimensions, got {axes} for "
-                                     f"{_shapes(x=x, y=y)}")
+            raise errors.ValueError_(
+                f"tensordot: axes must lie between 0 and the dimensions, got {axes} for {_shapes(x=x, y=y)}"
+            )
         of_x, of_y = tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
     elif not axes or not isinstance(axes[0], tuple):
         of_x = of_y = tuple(axes)
@@ -391,12 +413,14 @@ def tensordot(x, y, axes=2):
             elif y.shape[j] == 1:
                 x = jnp.sum(x, i, keepdims=True, dtype=x.dtype)
             else:
-                raise errors.ValueError_(f"tensordot: axis {i} of x and axis {j} of y differ in length, got "
-                                         f"{_shapes(x=x, y=y)}")
+                raise errors.ValueError_(
+                    f"tensordot: axis {i} of x and axis {j} of y differ in length, got {_shapes(x=x, y=y)}"
+                )
     return jnp.tensordot(x, y, (of_x, of_y))
 
 
 # ---- einsum ----
+
 
 def _labels(equation, operands):
     """(labels of each operand, labels of the result) of an equation that fits the operands; '.' for an ellipsis."""
@@ -474,6 +498,7 @@ def einsum(equation, *operands):
 
 # ---- trace, covariance ----
 
+
 @op
 def trace(x, offset=0, axis1=0, axis2=1):
     """The sums along diagonals; `offset` counts diagonals upwards.
@@ -510,8 +535,9 @@ def _covariance(name, x, rowvar, ddof, fweights, aweights):
         if w is None:
             continue
         if w.shape != (n,):
-            raise errors.ValueError_(f"{name}: {argument} must have shape [{n}], one weight for each observation, got "
-                                     f"{list(w.shape)}")
+            raise errors.ValueError_(
+                f"{name}: {argument} must have shape [{n}], one weight for each observation, got {list(w.shape)}"
+            )
         w = w.astype(x.dtype)
         weights = w if weights is None else weights * w
     total = n if weights is None else jnp.sum(weights)

@@ -3,6 +3,7 @@
 Labels are looked at eagerly on the CPU: one out of range is an IndexError. Elsewhere and inside compiled functions it
 makes the loss NaN.
 """
+
 from __future__ import annotations
 
 import functools
@@ -38,11 +39,13 @@ def reduce(name: str, loss: Any, reduction: str, dtype: Any = None) -> Any:
 
 def same_shape(name: str, x: Any, label: Any, argument: str = "label") -> None:
     if x.shape != label.shape:
-        raise errors.ValueError_(f"{name}: input and {argument} must have one shape, got {list(x.shape)} and "
-                                 f"{list(label.shape)}")
+        raise errors.ValueError_(
+            f"{name}: input and {argument} must have one shape, got {list(x.shape)} and {list(label.shape)}"
+        )
 
 
 # ---- cross entropy ----
+
 
 def _over_axis(weight, like, axis):
     return weight.astype(like.dtype).reshape([-1 if i == axis else 1 for i in range(like.ndim)])
@@ -70,8 +73,11 @@ def _cross_entropy(x, label, weight, ignore_index, reduction, soft_label, axis, 
         here = label == jax.lax.broadcasted_iota(label.dtype, v.shape, axis)
         per_class = None if weight is None else _over_axis(weight, v, axis)
         picked = jnp.sum(jnp.where(here, logs, 0), axis, keepdims=True)
-        total = jnp.where(counts, 1, 0).astype(v.dtype) if weight is None else jnp.sum(
-            jnp.where(here & counts, per_class, 0), axis, keepdims=True)
+        total = (
+            jnp.where(counts, 1, 0).astype(v.dtype)
+            if weight is None
+            else jnp.sum(jnp.where(here & counts, per_class, 0), axis, keepdims=True)
+        )
         if label_smoothing:
             picked = (1 - label_smoothing) * picked + label_smoothing * jnp.mean(logs, axis, keepdims=True)
             if weight is not None:
@@ -96,8 +102,9 @@ def _cross_entropy(x, label, weight, ignore_index, reduction, soft_label, axis, 
 def _prepare(name, x, label, ignore_index, soft_label, axis):
     """Check input and labels; returns (label with the class axis, axis, whether the axis was missing)."""
     if not isinstance(x, Tensor) or not isinstance(label, Tensor):
-        raise errors.TypeError_(f"{name}: input and label must be Tensors, got {errors.describe(x)} and "
-                                f"{errors.describe(label)}")
+        raise errors.TypeError_(
+            f"{name}: input and label must be Tensors, got {errors.describe(x)} and {errors.describe(label)}"
+        )
     shape, given = list(x.shape), list(label.shape)
     if not shape:
         raise errors.ValueError_(f"{name}: input must have at least one dimension")
@@ -112,8 +119,10 @@ def _prepare(name, x, label, ignore_index, soft_label, axis):
     if not soft_label:
         wanted[axis] = 1
     if given != wanted:
-        raise errors.ValueError_(f"{name}: a label of shape {wanted} is required for input of shape {shape} with axis "
-                                 f"{axis} and soft_label={soft_label}, got {given}")
+        raise errors.ValueError_(
+            f"{name}: a label of shape {wanted} is required for input of shape {shape} with axis "
+            f"{axis} and soft_label={soft_label}, got {given}"
+        )
     if not soft_label:
         if not label.dtype.is_integer:
             label = label.detach().astype("int64")
@@ -122,8 +131,17 @@ def _prepare(name, x, label, ignore_index, soft_label, axis):
 
 
 @nn_api(aliases={"target": "label"})
-def cross_entropy(input, label, weight=None, ignore_index=-100, reduction="mean", soft_label=False, axis=-1,
-                  use_softmax=True, label_smoothing=0.0):
+def cross_entropy(
+    input,
+    label,
+    weight=None,
+    ignore_index=-100,
+    reduction="mean",
+    soft_label=False,
+    axis=-1,
+    use_softmax=True,
+    label_smoothing=0.0,
+):
     """The cross entropy between softmax(input) and labels.
 
     Args:
@@ -161,16 +179,19 @@ def cross_entropy(input, label, weight=None, ignore_index=-100, reduction="mean"
     label, axis, flat = _prepare("cross_entropy", input, label, ignore_index, not hard, axis)
     n = input._value.shape[axis]
     if weight is not None and list(weight.shape) != [n]:
-        raise errors.ValueError_(f"cross_entropy: weight must have shape [{n}], one for each class, got "
-                                 f"{list(weight.shape)}")
-    out = _cross_entropy(input, label, weight, ignore_index, reduction, not hard, axis, bool(use_softmax),
-                         float(label_smoothing))
+        raise errors.ValueError_(
+            f"cross_entropy: weight must have shape [{n}], one for each class, got {list(weight.shape)}"
+        )
+    out = _cross_entropy(
+        input, label, weight, ignore_index, reduction, not hard, axis, bool(use_softmax), float(label_smoothing)
+    )
     return out.squeeze(axis) if reduction == "none" and flat and not label_smoothing else out
 
 
 @nn_api
-def softmax_with_cross_entropy(logits, label, soft_label=False, ignore_index=-100, numeric_stable_mode=True,
-                               return_softmax=False, axis=-1):
+def softmax_with_cross_entropy(
+    logits, label, soft_label=False, ignore_index=-100, numeric_stable_mode=True, return_softmax=False, axis=-1
+):
     """The cross entropy of each sample, without reduction; the older form of `cross_entropy`.
 
     Args:
@@ -189,8 +210,10 @@ def softmax_with_cross_entropy(logits, label, soft_label=False, ignore_index=-10
         [1, 1]
     """
     if len(label.shape) != len(logits.shape):
-        raise errors.ValueError_(f"softmax_with_cross_entropy: label must have as many dimensions as logits, got "
-                                 f"{list(label.shape)} and {list(logits.shape)}")
+        raise errors.ValueError_(
+            f"softmax_with_cross_entropy: label must have as many dimensions as logits, got "
+            f"{list(label.shape)} and {list(logits.shape)}"
+        )
     label, axis, _ = _prepare("softmax_with_cross_entropy", logits, label, ignore_index, soft_label, axis)
     loss = _cross_entropy(logits, label, None, ignore_index, "none", bool(soft_label), axis, True, 0.0)
     if not return_softmax:
@@ -239,18 +262,21 @@ def nll_loss(input, label, weight=None, ignore_index=-100, reduction="mean"):
     check_reduction("nll_loss", reduction)
     shape = list(input.shape)
     if len(shape) < 2 or list(label.shape) != shape[:1] + shape[2:]:
-        raise errors.ValueError_(f"nll_loss: input [N, C, ...] and label [N, ...] are required, got {shape} and "
-                                 f"{list(label.shape)}")
+        raise errors.ValueError_(
+            f"nll_loss: input [N, C, ...] and label [N, ...] are required, got {shape} and {list(label.shape)}"
+        )
     if not label.dtype.is_integer:
         raise errors.TypeError_(f"nll_loss: label must be integers, got {label.dtype.name}")
     if weight is not None and list(weight.shape) != [shape[1]]:
-        raise errors.ValueError_(f"nll_loss: weight must have shape [{shape[1]}], one for each class, got "
-                                 f"{list(weight.shape)}")
+        raise errors.ValueError_(
+            f"nll_loss: weight must have shape [{shape[1]}], one for each class, got {list(weight.shape)}"
+        )
     check_ids("nll_loss", label, shape[1], "the label", ignore_index, errors.ValueError_)
     return _nll_loss(input, label, weight, ignore_index, reduction)
 
 
 # ---- binary ----
+
 
 def _bce_gradient(inputs, outputs, cotangents, *attributes):
     x, label = inputs
@@ -321,8 +347,9 @@ def binary_cross_entropy_with_logits(logit, label, weight=None, reduction="mean"
     y = label.astype(x.dtype)
     negative = jnp.log1p(jnp.exp(-jnp.abs(x))) + jnp.where(x < 0, -x, 0)  # -log(sigmoid(x))
     loss = (1 - y) * x + (negative if pos_weight is None else (1 + (pos_weight - 1) * y) * negative)
-    return reduce("binary_cross_entropy_with_logits", loss if weight is None else loss * weight, reduction,
-                  as_float(logit).dtype)
+    return reduce(
+        "binary_cross_entropy_with_logits", loss if weight is None else loss * weight, reduction, as_float(logit).dtype
+    )
 
 
 @nn_op
@@ -346,8 +373,9 @@ def sigmoid_focal_loss(logit, label, normalizer=None, alpha=0.25, gamma=2.0, red
     """
     same_shape("sigmoid_focal_loss", logit, label)
     if normalizer is not None and (normalizer.ndim > 1 or normalizer.size != 1):
-        raise errors.ValueError_(f"sigmoid_focal_loss: normalizer must have one element, got shape "
-                                 f"{list(normalizer.shape)}")
+        raise errors.ValueError_(
+            f"sigmoid_focal_loss: normalizer must have one element, got shape {list(normalizer.shape)}"
+        )
     x = as_float(logit)
     y = label.astype(x.dtype)
     loss = (1 - y) * x + jnp.log1p(jnp.exp(-jnp.abs(x))) + jnp.where(x < 0, -x, 0)
@@ -381,6 +409,7 @@ def log_loss(input, label, epsilon=1e-4):
 
 # ---- several classes, several labels ----
 
+
 @nn_op
 def dice_loss(input, label, epsilon=1e-5):
     """1 - 2 * overlap / size of both: for segmentation of unbalanced classes (Milletari et al., 2016).
@@ -398,8 +427,10 @@ def dice_loss(input, label, epsilon=1e-5):
         0.0
     """
     if input.ndim < 2 or label.shape != input.shape[:-1] + (1,):
-        raise errors.ValueError_(f"dice_loss: input [N, ..., C] and label [N, ..., 1] are required, got "
-                                 f"{list(input.shape)} and {list(label.shape)}")
+        raise errors.ValueError_(
+            f"dice_loss: input [N, ..., C] and label [N, ..., 1] are required, got "
+            f"{list(input.shape)} and {list(label.shape)}"
+        )
     onehot = jax.nn.one_hot(label[..., 0], input.shape[-1], dtype=input.dtype)
     axes = tuple(range(1, input.ndim))
     overlap = jnp.sum(input * onehot, axes)
@@ -440,8 +471,9 @@ def multi_margin_loss(input, label, p=1, margin=1.0, weight=None, reduction="mea
     check_reduction("multi_margin_loss", reduction)
     shape = list(input.shape)
     if len(shape) != 2 or list(label.shape) != shape[:1]:
-        raise errors.ValueError_(f"multi_margin_loss: input [N, C] and label [N] are required, got {shape} and "
-                                 f"{list(label.shape)}")
+        raise errors.ValueError_(
+            f"multi_margin_loss: input [N, C] and label [N] are required, got {shape} and {list(label.shape)}"
+        )
     if weight is not None and list(weight.shape) != shape[1:]:
         raise errors.ValueError_(f"multi_margin_loss: weight must have shape {shape[1:]}, got {list(weight.shape)}")
     check_ids("multi_margin_loss", label, shape[1], "the label", None, errors.ValueError_)
@@ -527,8 +559,10 @@ def npair_loss(anchor, positive, labels, l2_reg=0.002):
     same_shape("npair_loss", anchor, positive, "positive")
     n = anchor.shape[0]
     if anchor.ndim != 2 or labels.size != n:
-        raise errors.ValueError_(f"npair_loss: embeddings [batch, width] and labels [batch] are required, got "
-                                 f"{list(anchor.shape)} and {list(labels.shape)}")
+        raise errors.ValueError_(
+            f"npair_loss: embeddings [batch, width] and labels [batch] are required, got "
+            f"{list(anchor.shape)} and {list(labels.shape)}"
+        )
     labels = labels.reshape(n, 1)
     target = (labels == labels.T).astype(anchor.dtype)
     target = target / jnp.sum(target, 1, keepdims=True)

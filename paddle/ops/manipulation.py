@@ -1,10 +1,12 @@
 """Shapes and layouts: types, views of the whole tensor, order."""
+
 from __future__ import annotations
 
 import builtins
 import functools
 import math
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,12 +18,13 @@ from ..engine.dtype import to_dtype
 from ..engine.executable import Frozen
 from ..engine.modes import modes
 from ..engine.op import api, op
+from ..engine.shape import official_strides
 from ..engine.storage import Storage, View
-from ..engine.tensor import Tensor, official_strides
+from ..engine.tensor import Tensor
 from .axes import axes_of, axis_of
 
-
 # ---- data types ----
+
 
 @op(method=False, export=False, name="cast")
 def _cast(x, dtype):
@@ -52,17 +55,36 @@ def cast(x, dtype):
 def _caster(name: str, dtype: dtypes.DType) -> Callable:
     def to(x):
         return cast(x, dtype)
+
     to.__name__ = to.__qualname__ = name
     to.__doc__ = f"The tensor as {dtype.name}; itself when it has that type already."
     return to
 
 
 for _name, _dtype in dict(
-        bool=dtypes.bool, byte=dtypes.uint8, uint8=dtypes.uint8, char=dtypes.int8, int8=dtypes.int8, short=dtypes.int16,
-        int16=dtypes.int16, int=dtypes.int32, int32=dtypes.int32, long=dtypes.int64, int64=dtypes.int64,
-        half=dtypes.float16, float16=dtypes.float16, bfloat16=dtypes.bfloat16, float=dtypes.float32,
-        float32=dtypes.float32, double=dtypes.float64, float64=dtypes.float64, cfloat=dtypes.complex64,
-        complex64=dtypes.complex64, cdouble=dtypes.complex128, complex128=dtypes.complex128).items():
+    bool=dtypes.bool,
+    byte=dtypes.uint8,
+    uint8=dtypes.uint8,
+    char=dtypes.int8,
+    int8=dtypes.int8,
+    short=dtypes.int16,
+    int16=dtypes.int16,
+    int=dtypes.int32,
+    int32=dtypes.int32,
+    long=dtypes.int64,
+    int64=dtypes.int64,
+    half=dtypes.float16,
+    float16=dtypes.float16,
+    bfloat16=dtypes.bfloat16,
+    float=dtypes.float32,
+    float32=dtypes.float32,
+    double=dtypes.float64,
+    float64=dtypes.float64,
+    cfloat=dtypes.complex64,
+    complex64=dtypes.complex64,
+    cdouble=dtypes.complex128,
+    complex128=dtypes.complex128,
+).items():
     setattr(Tensor, _name, _caster(_name, _dtype))
 
 
@@ -74,15 +96,18 @@ def type_as(x, other):
 
 # ---- helpers ----
 
+
 def star(*names: str, at: int = 1) -> Callable:
     """Let a function take the list at position `at` as separate ints: ``x.reshape(2, 3)``. `names` are its methods."""
+
     def decorate(public: Callable) -> Callable:
         @functools.wraps(public)
         def packed(*args, **kwargs):
             if len(args) > at + 1:
                 end = at
-                while end < len(args) and (args[end].__class__ is builtins.int
-                                           or isinstance(args[end], (Tensor, np.integer))):
+                while end < len(args) and (
+                    args[end].__class__ is builtins.int or isinstance(args[end], (Tensor, np.integer))
+                ):
                     end += 1
                 if end > at + 1:
                     args = (*args[:at], args[at:end], *args[end:])
@@ -91,9 +116,11 @@ def star(*names: str, at: int = 1) -> Callable:
             except Exception as e:
                 errors.trim(e)
                 raise
+
         for name in names:
             setattr(Tensor, name, packed)
         return packed
+
     return decorate
 
 
@@ -129,8 +156,10 @@ def tensors_of(name: str, x: Any, argument: str = "x") -> list:
         raise errors.ValueError_(f"{name}: {argument} is an empty list, at least one Tensor is needed")
     for i, each in enumerate(x):
         if not alike(tensor_of(name, each, f"each element of {argument}"), x[0]):
-            raise errors.ValueError_(f"{name}: the tensors must have one data type, but the first has "
-                                     f"{x[0].dtype.name} and number {i} {each.dtype.name}")
+            raise errors.ValueError_(
+                f"{name}: the tensors must have one data type, but the first has "
+                f"{x[0].dtype.name} and number {i} {each.dtype.name}"
+            )
     return list(x)
 
 
@@ -149,6 +178,7 @@ def common_shape(name: str, *shapes: Any) -> tuple[int, ...]:
 
 # ---- views ----
 
+
 def _resolve_shape(shape, new):
     """The lengths that a shape with zeros and a -1 stands for."""
     size = math.prod(shape)
@@ -159,8 +189,10 @@ def _resolve_shape(shape, new):
         for i, n in enumerate(out):
             if n == 0:
                 if i >= len(shape):
-                    raise errors.ValueError_(f"reshape: the 0 at position {i} of shape {list(new)} stands for an axis "
-                                             f"of x, which has {len(shape)}")
+                    raise errors.ValueError_(
+                        f"reshape: the 0 at position {i} of shape {list(new)} stands for an axis "
+                        f"of x, which has {len(shape)}"
+                    )
                 out[i] = shape[i]
     if -1 in out:
         i = out.index(-1)
@@ -243,8 +275,13 @@ def reshape(x, shape):
     return _copy_if_scattered(_reshape(tensor_of("reshape", x), ints_of("reshape", shape, "shape")), x)
 
 
-@op(method=False, export=False, name="view_dtype", view=lambda base, value, dtype: _view_dtype(value, base.dtype),
-    differentiable=False)
+@op(
+    method=False,
+    export=False,
+    name="view_dtype",
+    view=lambda base, value, dtype: _view_dtype(value, base.dtype),
+    differentiable=False,
+)
 def _view_dtype(x, dtype):
     old, new = x.dtype.itemsize, dtype.itemsize
     wide = x.dtype == np.bool_
@@ -255,15 +292,17 @@ def _view_dtype(x, dtype):
     if old == new:
         return _bitcast(x, dtype.numpy)
     if x.ndim == 0:
-        raise errors.ValueError_(f"view: a tensor without dimensions cannot be seen as {dtype.name}, whose elements "
-                                 "have another size")
+        raise errors.ValueError_(
+            f"view: a tensor without dimensions cannot be seen as {dtype.name}, whose elements have another size"
+        )
     if old > new:
         out = _bitcast(x, dtype.numpy)
         return out.reshape(*x.shape[:-1], x.shape[-1] * (old // new))
     ratio = new // old
     if x.shape[-1] % ratio:
-        raise errors.ValueError_(f"view: the last axis of {errors.describe(x)} must be divisible by {ratio} to be "
-                                 f"seen as {dtype.name}")
+        raise errors.ValueError_(
+            f"view: the last axis of {errors.describe(x)} must be divisible by {ratio} to be seen as {dtype.name}"
+        )
     return _bitcast(x.reshape(*x.shape[:-1], x.shape[-1] // ratio, ratio), dtype.numpy)
 
 
@@ -305,8 +344,10 @@ def view(x, shape_or_dtype):
         return x if dtype is x.dtype else _view_dtype(x, dtype)
     out = _reshape(x, ints_of("view", shape_or_dtype, "shape_or_dtype"))
     if _copy_if_scattered(out, x)._storage.__class__ is not View:
-        raise errors.ValueError_(f"view: a tensor of shape {list(x.shape)} and strides {x.strides} cannot be seen as "
-                                 f"{list(out.shape)} without a copy; use reshape")
+        raise errors.ValueError_(
+            f"view: a tensor of shape {list(x.shape)} and strides {x.strides} cannot be seen as "
+            f"{list(out.shape)} without a copy; use reshape"
+        )
     return out
 
 
@@ -330,7 +371,7 @@ def _flatten(x, start_axis, stop_axis):
     stop = axis_of("flatten", stop_axis, x.ndim, "stop_axis")
     if start > stop:
         raise errors.ValueError_(f"flatten: start_axis {start_axis} comes after stop_axis {stop_axis}")
-    return x.reshape(*x.shape[:start], math.prod(x.shape[start:stop + 1]), *x.shape[stop + 1:])
+    return x.reshape(*x.shape[:start], math.prod(x.shape[start : stop + 1]), *x.shape[stop + 1 :])
 
 
 @api(inplace="reshapes")
@@ -368,8 +409,13 @@ def _transpose_back(base, value, perm):
     return _transpose(value, Frozen(perm.index(i) for i in range(len(perm))))
 
 
-@op(method=False, export=False, name="transpose", view=_transpose_back,
-    view_strides=lambda strides, out, base, perm: [strides[p] for p in _perm_of("transpose", perm, len(strides))])
+@op(
+    method=False,
+    export=False,
+    name="transpose",
+    view=_transpose_back,
+    view_strides=lambda strides, out, base, perm: [strides[p] for p in _perm_of("transpose", perm, len(strides))],
+)
 def _transpose(x, perm):
     if len(perm) > x.ndim:
         raise errors.ValueError_(f"transpose: perm {list(perm)} is longer than the {x.ndim} dimensions of x")
@@ -447,8 +493,9 @@ def matrix_transpose(x):
     return _swap(x, -1, -2)
 
 
-Tensor.T = property(lambda self: _transpose(self, Frozen(range(self._value.ndim)[::-1])),
-                    doc="All axes in reverse order.")
+Tensor.T = property(
+    lambda self: _transpose(self, Frozen(range(self._value.ndim)[::-1])), doc="All axes in reverse order."
+)
 Tensor.mT = property(lambda self: matrix_transpose(self), doc="The last two axes swapped.")
 
 
@@ -460,15 +507,18 @@ def moveaxis(x, source, destination):
         >>> paddle.zeros([2, 3, 4]).moveaxis(0, -1).shape
         [3, 4, 2]
     """
-    source, destination = (axes_of("moveaxis", ints_of("moveaxis", a, n), x.ndim, n)
-                           for a, n in ((source, "source"), (destination, "destination")))
+    source, destination = (
+        axes_of("moveaxis", ints_of("moveaxis", a, n), x.ndim, n)
+        for a, n in ((source, "source"), (destination, "destination"))
+    )
     if len(source) != len(destination):
-        raise errors.ValueError_(f"moveaxis: source and destination differ in length: {list(source)}, "
-                                 f"{list(destination)}")
+        raise errors.ValueError_(
+            f"moveaxis: source and destination differ in length: {list(source)}, {list(destination)}"
+        )
     perm = [i for i in range(x.ndim) if i not in source]
     for to, axis in sorted(zip(destination, source)):
         perm.insert(to, axis)
-    return _transpose(x, Frozen(perm[:x.ndim]))
+    return _transpose(x, Frozen(perm[: x.ndim]))
 
 
 @star("swapaxes")
@@ -503,9 +553,16 @@ def _squeeze_axes(ndim, axis):
     return tuple(range(ndim)) if not axis else axes_of("squeeze", axis, ndim, unique=False)
 
 
-@op(method=False, export=False, name="squeeze", view=_reshape_back, tensors="axis",
-    view_strides=lambda strides, out, base, axis: [s for i, s in enumerate(strides) if not (
-        base._value.shape[i] == 1 and i in _squeeze_axes(len(strides), axis))])
+@op(
+    method=False,
+    export=False,
+    name="squeeze",
+    view=_reshape_back,
+    tensors="axis",
+    view_strides=lambda strides, out, base, axis: [
+        s for i, s in enumerate(strides) if not (base._value.shape[i] == 1 and i in _squeeze_axes(len(strides), axis))
+    ],
+)
 def _squeeze(x, axis):
     axes = _squeeze_axes(x.ndim, axis)
     return x.reshape([n for i, n in enumerate(x.shape) if n != 1 or i not in axes])
@@ -584,10 +641,11 @@ def unflatten(x, axis, shape):
         raise errors.TypeError_(f"unflatten: shape must be a list or a Tensor, got {errors.describe(shape)}")
     lengths = ints_of("unflatten", shape, "shape")
     inner = _resolve_shape((x.shape[axis],), lengths) if x.ndim else lengths
-    return reshape(x, [*x.shape[:axis], *inner, *x.shape[axis + 1:]])
+    return reshape(x, [*x.shape[:axis], *inner, *x.shape[axis + 1 :]])
 
 
 # ---- order ----
+
 
 @op(method=False, export=False, name="flip")
 def _flip(x, axis):
@@ -666,27 +724,37 @@ def rot90(x, k=1, axes=[0, 1]):
         [[2, 4], [1, 3]]
     """
     if tensor_of("rot90", x).ndim < 2 or not isinstance(axes, (list, tuple)) or len(axes) != 2:
-        raise errors.ValueError_(f"rot90: two axes of a tensor of at least 2 dimensions are needed, got "
-                                 f"{errors.describe(axes)} for shape {list(x.shape)}")
-    turns, = ints_of("rot90", k, "k")
+        raise errors.ValueError_(
+            f"rot90: two axes of a tensor of at least 2 dimensions are needed, got "
+            f"{errors.describe(axes)} for shape {list(x.shape)}"
+        )
+    (turns,) = ints_of("rot90", k, "k")
     return _rot90(x, turns % 4, Frozen(axes_of("rot90", ints_of("rot90", axes, "axes"), x.ndim, "axes")))
 
 
 # ---- at least so many dimensions ----
 
+
 def _atleast(name: str, place: Callable) -> Callable:
     def function(*inputs, name=None):
         from .creation import to_tensor
-        listed = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and builtins.any(
-            isinstance(i, Tensor) for i in inputs[0]) else inputs
+
+        listed = (
+            inputs[0]
+            if len(inputs) == 1
+            and isinstance(inputs[0], (list, tuple))
+            and builtins.any(isinstance(i, Tensor) for i in inputs[0])
+            else inputs
+        )
         out = []
         for each in listed:
             each = each if isinstance(each, Tensor) else to_tensor(each)
             axes = place(each.ndim)
             out.append(unsqueeze(each, axes) if axes else each)
         return out[0] if len(out) == 1 and listed is inputs else out
+
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""The inputs with at least {name[8]} dimension{'s' * (name[8] > '1')}; new axes have length 1.
+    function.__doc__ = f"""The inputs with at least {name[8]} dimension{"s" * (name[8] > "1")}; new axes have length 1.
 
     Several inputs give a list.
 

@@ -2,6 +2,7 @@
 
 The masks are made inside the operator, from the numbers that describe them.
 """
+
 from __future__ import annotations
 
 import functools
@@ -28,10 +29,12 @@ def _same(p):
 def _dropping(seed, p):
     def drop(weights):
         return jnp.where(keep(seed, weights.shape, None, p), weights / jnp.where(p < 1, 1 - p, 1), 0)
+
     return drop
 
 
 # ---- packed sequences ----
+
 
 def _packed(q, k, v, ends_q, ends_k, longest_q, longest_k, scale, causal, padded, drop):
     """Attention within sequences that lie one after the other; `ends` are their cumulative lengths, from 0 on. If
@@ -43,10 +46,13 @@ def _packed(q, k, v, ends_q, ends_k, longest_q, longest_k, scale, causal, padded
 
     def unpack(x, starts, places):
         return x[jnp.clip(starts[:, None] + places, 0, max(x.shape[0] - 1, 0))]
+
     seen = (i[:, None] < lengths_q[:, None, None]) & (j < lengths_k[:, None, None])
     if causal:  # the last position of a query sees all keys
         seen = seen & (j <= i[:, None] + (lengths_k - lengths_q)[:, None, None])
-    out = _attend(unpack(q, starts_q, i), unpack(k, starts_k, j), unpack(v, starts_k, j), seen[:, None], False, scale, drop)
+    out = _attend(
+        unpack(q, starts_q, i), unpack(k, starts_k, j), unpack(v, starts_k, j), seen[:, None], False, scale, drop
+    )
     token = jnp.arange(q.shape[0])
     owner = token // max(longest_q, 1) if padded else jnp.searchsorted(ends_q, token, side="right") - 1
     owner = jnp.clip(owner, 0, lengths_q.shape[0] - 1)
@@ -67,23 +73,41 @@ def _packed_attention_dropout(seed, query, key, value, ends_q, ends_k, longest_q
 
 def _check_ends(name: str, ends: Any, longest: int, rows: int, argument: str, padded: bool) -> None:
     if not isinstance(ends, Tensor) or ends.ndim != 1 or ends.shape[0] < 2 or not ends.dtype.is_integer:
-        raise errors.ValueError_(f"{name}: {argument} must be a Tensor of integers of shape [batch + 1], got "
-                                 f"{errors.describe(ends)}")
+        raise errors.ValueError_(
+            f"{name}: {argument} must be a Tensor of integers of shape [batch + 1], got {errors.describe(ends)}"
+        )
     if padded and rows != (ends.shape[0] - 1) * longest:
         raise errors.ValueError_(f"{name}: padded sequences have {ends.shape[0] - 1} * {longest} rows, got {rows}")
     values = host_value(ends)
     if values is not None:
         lengths = np.diff(values)
         if values[0] != 0 or values[-1] > rows or lengths.min() < 0 or lengths.max() > longest:
-            raise errors.ValueError_(f"{name}: {argument} must rise from 0 to at most {rows} in steps of at most "
-                                     f"{longest}, the maximal length, got {values.tolist()}")
+            raise errors.ValueError_(
+                f"{name}: {argument} must rise from 0 to at most {rows} in steps of at most "
+                f"{longest}, the maximal length, got {values.tolist()}"
+            )
 
 
-def _packed_call(name: str, q: Tensor, k: Tensor, v: Tensor, ends_q: Tensor, ends_k: Tensor, longest_q: Any, longest_k: Any,
-                 scale: Any, dropout: float, causal: bool, training: bool, padded: bool = False) -> Tensor:
+def _packed_call(
+    name: str,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    ends_q: Tensor,
+    ends_k: Tensor,
+    longest_q: Any,
+    longest_k: Any,
+    scale: Any,
+    dropout: float,
+    causal: bool,
+    training: bool,
+    padded: bool = False,
+) -> Tensor:
     if q.ndim != 3 or k.ndim != 3 or v.ndim != 3 or 0 in q.shape or 0 in k.shape:
-        raise errors.ValueError_(f"{name}: query, key and value must have shape [total length, heads, width] and not be "
-                                 f"empty, got {list(q.shape)}, {list(k.shape)} and {list(v.shape)}")
+        raise errors.ValueError_(
+            f"{name}: query, key and value must have shape [total length, heads, width] and not be "
+            f"empty, got {list(q.shape)}, {list(k.shape)} and {list(v.shape)}"
+        )
     if not 0 <= dropout <= 1:
         raise errors.ValueError_(f"{name}: dropout must be between 0 and 1, got {dropout}")
     longest_q, longest_k = int(longest_q), int(longest_k)
@@ -96,13 +120,28 @@ def _packed_call(name: str, q: Tensor, k: Tensor, v: Tensor, ends_q: Tensor, end
 
 def _no_softmax(name: str, wanted: Any) -> None:
     if wanted:
-        raise errors.NotImplemented_(f"{name}: the probabilities (or their logarithms) are not kept, so they cannot be "
-                                     "returned")
+        raise errors.NotImplemented_(
+            f"{name}: the probabilities (or their logarithms) are not kept, so they cannot be returned"
+        )
 
 
 @nn_api(export=False)
-def flash_attn_unpadded(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale, dropout=0.0,
-                        causal=False, return_softmax=False, fixed_seed_offset=None, rng_name="", training=True):
+def flash_attn_unpadded(
+    query,
+    key,
+    value,
+    cu_seqlens_q,
+    cu_seqlens_k,
+    max_seqlen_q,
+    max_seqlen_k,
+    scale,
+    dropout=0.0,
+    causal=False,
+    return_softmax=False,
+    fixed_seed_offset=None,
+    rng_name="",
+    training=True,
+):
     """Attention within sequences that lie one after the other, without padding.
 
     Args:
@@ -127,14 +166,38 @@ def flash_attn_unpadded(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqle
         [3, 1, 4]
     """
     _no_softmax("flash_attn_unpadded", return_softmax)
-    return _packed_call("flash_attn_unpadded", query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
-                        scale, dropout, causal, training), None
+    return _packed_call(
+        "flash_attn_unpadded",
+        query,
+        key,
+        value,
+        cu_seqlens_q,
+        cu_seqlens_k,
+        max_seqlen_q,
+        max_seqlen_k,
+        scale,
+        dropout,
+        causal,
+        training,
+    ), None
 
 
 @nn_api
-def flash_attn_varlen_qkvpacked(qkv, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale, dropout=0.0,
-                                causal=False, return_softmax=False, fixed_seed_offset=None, rng_name="",
-                                varlen_padded=True, training=True):
+def flash_attn_varlen_qkvpacked(
+    qkv,
+    cu_seqlens_q,
+    cu_seqlens_k,
+    max_seqlen_q,
+    max_seqlen_k,
+    scale,
+    dropout=0.0,
+    causal=False,
+    return_softmax=False,
+    fixed_seed_offset=None,
+    rng_name="",
+    varlen_padded=True,
+    training=True,
+):
     """`flash_attn_unpadded` of query, key and value in one tensor.
 
     Args:
@@ -160,14 +223,46 @@ def flash_attn_varlen_qkvpacked(qkv, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, m
     if len(shape) != 4 or shape[1] < 3:
         raise errors.ValueError_(f"{name}: qkv must have shape [total length, groups + 2, heads, width], got {shape}")
     query = qkv[:, :-2].reshape([shape[0], (shape[1] - 2) * shape[2], shape[3]])
-    return _packed_call(name, query, qkv[:, -2], qkv[:, -1], cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale,
-                        dropout, causal, training, bool(varlen_padded)), None
+    return _packed_call(
+        name,
+        query,
+        qkv[:, -2],
+        qkv[:, -1],
+        cu_seqlens_q,
+        cu_seqlens_k,
+        max_seqlen_q,
+        max_seqlen_k,
+        scale,
+        dropout,
+        causal,
+        training,
+        bool(varlen_padded),
+    ), None
 
 
 @nn_api
-def flash_attention_v3_varlen(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, seqused_q=None,
-                              seqused_k=None, softmax_scale=None, causal=False, qv=None, q_descale=None, k_descale=None,
-                              v_descale=None, window_size=(-1, -1), softcap=0.0, num_splits=1, pack_gqa=None, sm_margin=0):
+def flash_attention_v3_varlen(
+    query,
+    key,
+    value,
+    cu_seqlens_q,
+    cu_seqlens_k,
+    max_seqlen_q,
+    max_seqlen_k,
+    seqused_q=None,
+    seqused_k=None,
+    softmax_scale=None,
+    causal=False,
+    qv=None,
+    q_descale=None,
+    k_descale=None,
+    v_descale=None,
+    window_size=(-1, -1),
+    softcap=0.0,
+    num_splits=1,
+    pack_gqa=None,
+    sm_margin=0,
+):
     """`flash_attn_unpadded` without dropout.
 
     Args:
@@ -188,17 +283,36 @@ def flash_attention_v3_varlen(query, key, value, cu_seqlens_q, cu_seqlens_k, max
         [3, 1, 4]
     """
     name = "flash_attention_v3_varlen"
-    for argument, value in (("seqused_q", seqused_q), ("seqused_k", seqused_k), ("qv", qv), ("q_descale", q_descale),
-                            ("k_descale", k_descale), ("v_descale", v_descale)):
+    for argument, value in (
+        ("seqused_q", seqused_q),
+        ("seqused_k", seqused_k),
+        ("qv", qv),
+        ("q_descale", q_descale),
+        ("k_descale", k_descale),
+        ("v_descale", v_descale),
+    ):
         if value is not None:
             raise errors.NotImplemented_(f"{name}: {argument} is not built")
     if tuple(window_size) != (-1, -1) or softcap:
         raise errors.NotImplemented_(f"{name}: window_size and softcap are not built")
-    return _packed_call(name, query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale, 0.0,
-                        causal, False), None
+    return _packed_call(
+        name,
+        query,
+        key,
+        value,
+        cu_seqlens_q,
+        cu_seqlens_k,
+        max_seqlen_q,
+        max_seqlen_k,
+        softmax_scale,
+        0.0,
+        causal,
+        False,
+    ), None
 
 
 # ---- masks by columns ----
+
 
 def _column_mask(q, k, rows, causal, window):
     """True where a position takes part, [batch, heads, length, keys]; `rows` are bounds for each key."""
@@ -234,9 +348,23 @@ def _flashmask_dropout(seed, query, key, value, rows, causal, window, scale, p):
 
 
 @nn_api
-def flashmask_attention(query, key, value, startend_row_indices=None, *, dropout=0.0, causal=False, window_size=None,
-                        return_softmax_lse=False, return_seed_offset=False, fixed_seed_offset=None, rng_name="",
-                        training=True, softmax_scale=None, block_mask=None):
+def flashmask_attention(
+    query,
+    key,
+    value,
+    startend_row_indices=None,
+    *,
+    dropout=0.0,
+    causal=False,
+    window_size=None,
+    return_softmax_lse=False,
+    return_seed_offset=False,
+    fixed_seed_offset=None,
+    rng_name="",
+    training=True,
+    softmax_scale=None,
+    block_mask=None,
+):
     """Attention with a mask that is given by row numbers for each key (Wang et al., FlashMask, 2024).
 
     Args:
@@ -273,16 +401,21 @@ def flashmask_attention(query, key, value, startend_row_indices=None, *, dropout
         shape, allowed = list(startend_row_indices.shape), (1, 2) if causal else (2, 4)
         wanted = [key.shape[0], key.shape[2], key.shape[1]]
         if len(shape) != 4 or shape[:3] not in (wanted, [wanted[0], 1, wanted[2]]) or shape[3] not in allowed:
-            raise errors.ValueError_(f"{name}: startend_row_indices must have shape {wanted} (or 1 head) and "
-                                     f"{allowed[0]} or {allowed[1]} numbers with causal={causal}, got {shape}")
+            raise errors.ValueError_(
+                f"{name}: startend_row_indices must have shape {wanted} (or 1 head) and "
+                f"{allowed[0]} or {allowed[1]} numbers with causal={causal}, got {shape}"
+            )
     if window_size is not None:
-        window_size = (window_size, 0 if causal else window_size) if isinstance(window_size, int) else tuple(window_size)
+        window_size = (
+            (window_size, 0 if causal else window_size) if isinstance(window_size, int) else tuple(window_size)
+        )
     scale = float(query.shape[-1]) ** -0.5 if softmax_scale is None else softmax_scale
     fixed = (query, key, value, startend_row_indices, bool(causal), window_size, scale)
     return _flashmask_dropout(*fixed, dropout) if dropout and training else _flashmask(*fixed)
 
 
 # ---- sparse ----
+
 
 @nn_op(name="sparse_attention")
 def _sparse_attention(query, key, value, ends, columns, key_mask, mask):
@@ -296,7 +429,7 @@ def _sparse_attention(query, key, value, ends, columns, key_mask, mask):
     if mask is not None:
         seen = seen & (mask != 0)
     query, key, value = (jnp.swapaxes(a, 1, 2) for a in (query, key, value))
-    return jnp.swapaxes(_attend(query, key, value, seen, False, width ** -0.5, _same), 1, 2)
+    return jnp.swapaxes(_attend(query, key, value, seen, False, width**-0.5, _same), 1, 2)
 
 
 @nn_api
@@ -319,20 +452,30 @@ def sparse_attention(query, key, value, sparse_csr_offset, sparse_csr_columns, k
     """
     name, shape = "sparse_attention", list(query.shape)
     if len(shape) != 4 or list(key.shape) != shape or list(value.shape) != shape:
-        raise errors.ValueError_(f"{name}: query, key and value must have one shape [batch, heads, length, width], got "
-                                 f"{shape}, {list(key.shape)} and {list(value.shape)}")
+        raise errors.ValueError_(
+            f"{name}: query, key and value must have one shape [batch, heads, length, width], got "
+            f"{shape}, {list(key.shape)} and {list(value.shape)}"
+        )
     batch, heads, length, _ = shape
-    if list(sparse_csr_offset.shape) != [batch, heads, length + 1] or sparse_csr_columns.ndim != 3 or list(
-            sparse_csr_columns.shape[:2]) != [batch, heads]:
-        raise errors.ValueError_(f"{name}: sparse_csr_offset must have shape {[batch, heads, length + 1]} and "
-                                 f"sparse_csr_columns {[batch, heads]} and a number, got {list(sparse_csr_offset.shape)} "
-                                 f"and {list(sparse_csr_columns.shape)}")
+    if (
+        list(sparse_csr_offset.shape) != [batch, heads, length + 1]
+        or sparse_csr_columns.ndim != 3
+        or list(sparse_csr_columns.shape[:2]) != [batch, heads]
+    ):
+        raise errors.ValueError_(
+            f"{name}: sparse_csr_offset must have shape {[batch, heads, length + 1]} and "
+            f"sparse_csr_columns {[batch, heads]} and a number, got {list(sparse_csr_offset.shape)} "
+            f"and {list(sparse_csr_columns.shape)}"
+        )
     columns = host_value(sparse_csr_columns)
     if columns is not None and (columns.min() < 0 or columns.max() >= length):
-        raise errors.ValueError_(f"{name}: sparse_csr_columns must be in [0, {length}), got {columns.min()} to "
-                                 f"{columns.max()}")
-    for argument, mask, wanted in (("key_padding_mask", key_padding_mask, [batch, length]),
-                                   ("attn_mask", attn_mask, [length, length])):
+        raise errors.ValueError_(
+            f"{name}: sparse_csr_columns must be in [0, {length}), got {columns.min()} to {columns.max()}"
+        )
+    for argument, mask, wanted in (
+        ("key_padding_mask", key_padding_mask, [batch, length]),
+        ("attn_mask", attn_mask, [length, length]),
+    ):
         if mask is not None and list(mask.shape) != wanted:
             raise errors.ValueError_(f"{name}: {argument} must have shape {wanted}, got {list(mask.shape)}")
     return _sparse_attention(query, key, value, sparse_csr_offset, sparse_csr_columns, key_padding_mask, attn_mask)

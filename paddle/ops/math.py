@@ -1,4 +1,5 @@
 """Elementwise arithmetic on two operands: the operators of Python and their relatives."""
+
 from __future__ import annotations
 
 import builtins
@@ -32,14 +33,17 @@ def alias(function, *names: str) -> None:
 
 def reflected(function):
     """The same operator with its operands exchanged, for `__rsub__` and its like."""
+
     def exchanged(y, x, *args, **kwargs):
         return function(x, y, *args, **kwargs)
+
     exchanged.__name__ = f"reflected {function.__name__}"
     exchanged.__signature__ = function.__signature__
     return exchanged
 
 
 # ---- sums and products ----
+
 
 @binary("__add__", "__radd__", name="add", export=False)
 def _add(x, y):
@@ -100,6 +104,7 @@ def _is_one(alpha) -> bool:
 
 
 # ---- quotients ----
+
 
 @binary("__truediv__", "__div__", name="divide", export=False)
 def _divide(x, y):
@@ -222,14 +227,17 @@ def _check_divisor(name: str, x, y) -> None:
 
 # ---- powers ----
 
+
 @jax.custom_jvp
 def _power(x, y):
     return jnp.power(x, y)
 
 
 # The derivatives that hold where those of JAX are NaN: none by x for the exponent 0, none by y for the base 0.
-_power.defjvps(lambda g, z, x, y: g * jnp.where(y == 0, 0, y * _power(x, jnp.where(y == 0, 1, y - 1))),
-               lambda g, z, x, y: g * jnp.where(x == 0, 0, _power(x, y) * jnp.log(jnp.where(x == 0, 1, x))))
+_power.defjvps(
+    lambda g, z, x, y: g * jnp.where(y == 0, 0, y * _power(x, jnp.where(y == 0, 1, y - 1))),
+    lambda g, z, x, y: g * jnp.where(x == 0, 0, _power(x, y) * jnp.log(jnp.where(x == 0, 1, x))),
+)
 
 
 @binary(export=False, name="pow")
@@ -266,6 +274,7 @@ def pow(x, y):
 
 
 # ---- the larger and the smaller ----
+
 
 @binary("maximum")
 def maximum(x, y):
@@ -342,8 +351,9 @@ def clip(x, min=None, max=None):
     for name, bound in (("min", min), ("max", max)):
         if isinstance(bound, (Tensor, np.ndarray)):
             if bound.size != 1:
-                raise errors.ValueError_(f"clip: {name} must be a number or a tensor of one element, "
-                                         f"got {errors.describe(bound)}")
+                raise errors.ValueError_(
+                    f"clip: {name} must be a number or a tensor of one element, got {errors.describe(bound)}"
+                )
         elif bound is not None and not isinstance(bound, (int, float, np.number)):
             raise errors.TypeError_(f"clip: {name} must be a number, a Tensor or None, got {errors.describe(bound)}")
         if x.dtype.is_integer and bound is not None and not _is_int(bound):
@@ -362,6 +372,7 @@ def _number(bound):
 
 
 # ---- linear combinations ----
+
 
 @op(export=False, method=False, scalars="scale bias", name="scale")
 def _scale(x, scale, bias, bias_after_scale):
@@ -387,12 +398,14 @@ def scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None):
     """
     for name, factor in (("scale", scale), ("bias", bias)):
         if isinstance(factor, Tensor) and factor.size != 1:
-            raise errors.ValueError_(f"scale: {name} must be a number or a tensor of one element, "
-                                     f"got {errors.describe(factor)}")
+            raise errors.ValueError_(
+                f"scale: {name} must be a number or a tensor of one element, got {errors.describe(factor)}"
+            )
     out = _scale(x, scale, bias, builtins.bool(bias_after_scale))
     if act is None:
         return out
     from ..nn import functional
+
     function = getattr(functional, act, None)
     if function is None:
         raise errors.ValueError_(f"scale: act must name a function of paddle.nn.functional, got {act!r}")
@@ -433,6 +446,7 @@ def lerp(x, y, weight):
 
 
 # ---- further functions of two operands ----
+
 
 @jax.custom_jvp
 def _hypotenuse(x, y):
@@ -576,8 +590,14 @@ def _integers(name: str, x, y):
     return x, y
 
 
-for _name, _function in (("__rsub__", _subtract), ("__rtruediv__", _divide), ("__rdiv__", _divide), ("__rpow__", pow),
-                         ("__rfloordiv__", floor_divide), ("__rmod__", remainder)):
+for _name, _function in (
+    ("__rsub__", _subtract),
+    ("__rtruediv__", _divide),
+    ("__rdiv__", _divide),
+    ("__rpow__", pow),
+    ("__rfloordiv__", floor_divide),
+    ("__rmod__", remainder),
+):
     setattr(Tensor, _name, reflected(_function))
 alias(subtract, "sub")
 alias(multiply, "mul")

@@ -1,15 +1,18 @@
 """What code asks of a tensor's memory: its address, its layout, its version, and functions applied to the values."""
+
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..engine import errors
 from ..engine.modes import no_grad
+from ..engine.shape import official_strides
 from ..engine.storage import View
-from ..engine.tensor import Tensor, official_strides
+from ..engine.tensor import Tensor
 from .indexing import slice_get
 
 
@@ -88,7 +91,17 @@ def _slice(x: Tensor, begin: int, end: int) -> Tensor:
     return x[begin:end]
 
 
-for method in (data_ptr, get_device, apply, apply_, reconstruct_from_, _bump_inplace_version, _md5sum, _set_grad_ivar, _slice):
+for method in (
+    data_ptr,
+    get_device,
+    apply,
+    apply_,
+    reconstruct_from_,
+    _bump_inplace_version,
+    _md5sum,
+    _set_grad_ivar,
+    _slice,
+):
     setattr(Tensor, method.__name__, errors.clean(method))
 Tensor.offset = property(errors.clean(offset))  # type: ignore[attr-defined]
 Tensor.grad_ = property(lambda x: x.grad, lambda x, value: setattr(x, "grad", value))  # type: ignore[attr-defined]

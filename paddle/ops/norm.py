@@ -1,4 +1,5 @@
 """Norms of vectors and matrices, and distances."""
+
 from __future__ import annotations
 
 import math
@@ -12,9 +13,10 @@ from ..engine.dtype import to_dtype
 from ..engine.op import _write_out, api, op
 from ..engine.promotion import as_float, promote
 from .manipulation import tensor_of
-from .reduction import reduction_axes, check_tensor, restore
+from .reduction import check_tensor, reduction_axes, restore
 
 # ---- vectors ----
+
 
 def _power(name, p):
     if isinstance(p, bool) or not isinstance(p, (int, float)):
@@ -37,7 +39,7 @@ def _p_norm_of(x, p, axes, keepdim):
     elif p == 2:
         out = jnp.sqrt(jnp.sum(wide * wide, axes, keepdims=keepdim))
     else:
-        out = jnp.sum(wide ** p, axes, keepdims=keepdim) ** (1 / p)
+        out = jnp.sum(wide**p, axes, keepdims=keepdim) ** (1 / p)
     return out.astype(size.dtype)
 
 
@@ -117,8 +119,9 @@ def _matrix_norm_over(name, x, p, axis, keepdim):
     if p == "fro":
         return _p_norm(x, 2.0, axes, keepdim)
     if p not in _MATRIX_NORMS:
-        raise errors.ValueError_(f"{name}: p of a matrix norm must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got "
-                                 f"{p!r}")
+        raise errors.ValueError_(
+            f"{name}: p of a matrix norm must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}"
+        )
     if x.shape[axes[0]] == 0 or x.shape[axes[1]] == 0:
         raise errors.ValueError_(f"{name}: the matrices have no elements, the tensor has shape {list(x.shape)}")
     return _matrix_norm(x, p, axes, keepdim)
@@ -180,6 +183,7 @@ def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None):
 
 # ---- distances ----
 
+
 @op
 def dist(x, y, p=2):
     """The p-norm of x - y (the shapes broadcast) over all elements.
@@ -196,7 +200,7 @@ def dist(x, y, p=2):
 def _distance(difference, p, axis):
     """The p-norm of a difference with the gradient of `_p_norm`, which is 0 where the difference is."""
     if jnp.iscomplexobj(difference):
-        size = _root(difference.real ** 2 + difference.imag ** 2)
+        size = _root(difference.real**2 + difference.imag**2)
     else:
         size = difference * jax.lax.stop_gradient(jnp.sign(difference))  # unlike abs without a slope at 0
     if p == 0:
@@ -247,8 +251,9 @@ def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     if p < 0:
         raise errors.ValueError_(f"cdist: p must be at least 0, got {p}")
     if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
-        raise errors.ValueError_(f"cdist: x and y must be rows [..., m, d] and [..., n, d], got shapes "
-                                 f"{list(x.shape)} and {list(y.shape)}")
+        raise errors.ValueError_(
+            f"cdist: x and y must be rows [..., m, d] and [..., n, d], got shapes {list(x.shape)} and {list(y.shape)}"
+        )
     x, y = promote("cdist", x, y)
     x, y = as_float(x), as_float(y)
     large = max(x.shape[-2], y.shape[-2]) > 25
@@ -285,7 +290,7 @@ def _renorm(x, p, axis, max_norm):
     if p == math.inf:
         norm = jnp.max(size, others, keepdims=True, initial=0)
     else:
-        total = jnp.sum(size ** p, others, keepdims=True)
+        total = jnp.sum(size**p, others, keepdims=True)
         norm = jnp.where(total == 0, 0, jnp.where(total == 0, 1, total) ** (1 / p))  # no NaN in the gradient
     large = norm > max_norm
     return jnp.where(large, x * (max_norm / (jnp.where(large, norm, 1) + 1e-7)), x).astype(x.dtype)
@@ -315,5 +320,7 @@ def renorm(x, p, axis, max_norm):
         raise errors.ValueError_(f"renorm: axis {axis!r} is out of range, x has {x.ndim} dimensions")
     p, max_norm = _power("renorm", p), _power("renorm", max_norm)
     if not p > 0 or not max_norm >= 0:
-        raise errors.ValueError_(f"renorm: p must be positive and max_norm not negative, got p={p} and max_norm={max_norm}")
+        raise errors.ValueError_(
+            f"renorm: p must be positive and max_norm not negative, got p={p} and max_norm={max_norm}"
+        )
     return _renorm(x, p, axis % x.ndim, max_norm)

@@ -1,4 +1,5 @@
 """Normalisation. Statistics are taken in float32 for half-precision inputs; variances are the biased ones."""
+
 from __future__ import annotations
 
 import functools
@@ -56,6 +57,7 @@ def _per_channel(x: Any, axis: int) -> list:
 
 # ---- batch ----
 
+
 @nn_op(export=False, name="batch_norm", scalars="momentum")
 def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, frozen, epsilon, data_format):
     """The result and the new running statistics; `batch` tells whether those of the batch are used, `frozen` whether
@@ -75,6 +77,7 @@ def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, fro
     def by_running():
         mean, variance = (a.astype(v.dtype).reshape(shape) for a in (running_mean, running_var))
         return affine((v - mean) * jax.lax.rsqrt(variance + epsilon))
+
     if not batch:
         return by_running().astype(x.dtype), running_mean, running_var
     if x.size == n or x.size == 0:  # one value for each channel has no variance: officially it passes as it is
@@ -90,8 +93,18 @@ def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, fro
 
 
 @nn_api
-def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.9, epsilon=1e-05,
-               data_format="NCHW", use_global_stats=None):
+def batch_norm(
+    x,
+    running_mean,
+    running_var,
+    weight=None,
+    bias=None,
+    training=False,
+    momentum=0.9,
+    epsilon=1e-05,
+    data_format="NCHW",
+    use_global_stats=None,
+):
     """Each channel with mean 0 and variance 1 over the batch, then scaled and shifted (Ioffe and Szegedy, 2015).
 
     Args:
@@ -117,8 +130,9 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
     old_mean, old_var = running_mean, running_var
     if modes.program is None:  # the tape keeps the values as they are now
         old_mean, old_var = running_mean._snapshot(), running_var._snapshot()
-    y, new_mean, new_var = _batch_norm(x, old_mean, old_var, weight, bias, momentum, batch, batch and not training,
-                                       epsilon, data_format)
+    y, new_mean, new_var = _batch_norm(
+        x, old_mean, old_var, weight, bias, momentum, batch, batch and not training, epsilon, data_format
+    )
     if batch:
         with set_mode(grad=False):
             running_mean._rebind(new_mean)
@@ -127,6 +141,7 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
 
 
 # ---- within a sample ----
+
 
 @nn_op(static="normalized_shape")
 def layer_norm(x, normalized_shape, weight=None, bias=None, epsilon=1e-05):
@@ -156,9 +171,10 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, epsilon=1e-05):
 def _normalised_shape(name, x, normalized_shape):
     shape = (normalized_shape,) if isinstance(normalized_shape, (int, np.integer)) else normalized_shape
     if not isinstance(shape, tuple) or not shape or not all(isinstance(s, (int, np.integer)) for s in shape):
-        raise errors.ValueError_(f"{name}: normalized_shape must be an int or a list of ints, got "
-                                 f"{errors.describe(normalized_shape)}")
-    if x.shape[-len(shape):] != shape:
+        raise errors.ValueError_(
+            f"{name}: normalized_shape must be an int or a list of ints, got {errors.describe(normalized_shape)}"
+        )
+    if x.shape[-len(shape) :] != shape:
         raise errors.ValueError_(f"{name}: x of shape {list(x.shape)} does not end in normalized_shape {list(shape)}")
     return shape
 
@@ -209,9 +225,10 @@ def group_norm(x, num_groups, epsilon=1e-05, weight=None, bias=None, data_format
     axis = _channel_axis("group_norm", x, data_format)
     n = x.shape[axis]
     if not isinstance(num_groups, int) or num_groups < 1 or n % num_groups:
-        raise errors.ValueError_(f"group_norm: num_groups must be at least 1 and divide the {n} channels, got "
-                                 f"{num_groups}")
-    grouped = wide(x).reshape(x.shape[:axis] + (num_groups, n // num_groups) + x.shape[axis + 1:])
+        raise errors.ValueError_(
+            f"group_norm: num_groups must be at least 1 and divide the {n} channels, got {num_groups}"
+        )
+    grouped = wide(x).reshape(x.shape[:axis] + (num_groups, n // num_groups) + x.shape[axis + 1 :])
     y, _, _ = _standardise(grouped, tuple(i for i in range(1, grouped.ndim) if i != axis), epsilon)
     return _affine("group_norm", y.reshape(x.shape), weight, bias, (n,), _per_channel(x, axis)).astype(x.dtype)
 
@@ -225,8 +242,17 @@ def _instance_norm(x, weight, bias, eps, data_format):
 
 
 @nn_api(aliases={"epsilon": "eps"})
-def instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.9,
-                  eps=1e-05, data_format="NCHW"):
+def instance_norm(
+    x,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.9,
+    eps=1e-05,
+    data_format="NCHW",
+):
     """Each channel of each sample with mean 0 and variance 1, then scaled and shifted (Ulyanov et al., 2016).
 
     Args:
@@ -291,7 +317,7 @@ def _normalize(x, p, axis, epsilon):
         if p < 1:
             powers = jnp.where(size == 0, 0 if p > 0 else jnp.inf, jnp.where(size == 0, 1, size) ** p)
         else:
-            powers = size * size if p == 2 else size ** p
+            powers = size * size if p == 2 else size**p
         total = jnp.sum(powers, axis, keepdims=True)
         zero = total == 0
         norm = jnp.where(zero, 0, jnp.where(zero, 1, total) ** (1 / p))

@@ -1,4 +1,5 @@
 """Parts of a tensor: strided windows, slices, single entries of an axis."""
+
 from __future__ import annotations
 
 import builtins
@@ -27,8 +28,14 @@ def _strided_back(base, value, shape, stride, offset):
     return _as_strided_write(base, value, shape, stride, offset)
 
 
-@op(method=False, export=False, name="as_strided", static="stride", view=_strided_back,
-    view_strides=lambda strides, out, base, shape, stride, offset: stride)
+@op(
+    method=False,
+    export=False,
+    name="as_strided",
+    static="stride",
+    view=_strided_back,
+    view_strides=lambda strides, out, base, shape, stride, offset: stride,
+)
 def _as_strided(x, shape, stride, offset):
     return x.reshape(-1)[_strided_index(shape, stride, offset)]
 
@@ -58,14 +65,17 @@ def as_strided(x, shape, stride, offset=0):
     while base._storage.__class__ is View and base._storage.base.dtype is x.dtype:
         base = base._storage.base
     if len(shape) != len(stride) or builtins.any(v < 0 for v in (*shape, *stride, offset)) or offset % x.dtype.itemsize:
-        raise errors.ValueError_("as_strided: shape and stride must have one length and no negative entries, offset "
-                                 "must be "
-                                 f"a multiple of {x.dtype.itemsize} bytes, got {list(shape)}, {list(stride)}, {offset}")
+        raise errors.ValueError_(
+            "as_strided: shape and stride must have one length and no negative entries, offset "
+            "must be "
+            f"a multiple of {x.dtype.itemsize} bytes, got {list(shape)}, {list(stride)}, {offset}"
+        )
     start = offset // x.dtype.itemsize
     last = start + sum((n - 1) * s for n, s in zip(shape, stride))
     if 0 not in shape and last >= base._value.size:
-        raise errors.ValueError_(f"as_strided: element {last} is outside of the memory, which has {base._value.size} "
-                                 "elements")
+        raise errors.ValueError_(
+            f"as_strided: element {last} is outside of the memory, which has {base._value.size} elements"
+        )
     return _as_strided(base, shape, stride, start)
 
 
@@ -81,8 +91,14 @@ def _unfold_strides(strides, out, base, axis, size, step):
     return [s * step if i == axis else s for i, s in enumerate(strides)] + [strides[axis]]
 
 
-@op(method=False, export=False, name="tensor_unfold", static="size step", view=_unfold_back,
-    view_strides=_unfold_strides)
+@op(
+    method=False,
+    export=False,
+    name="tensor_unfold",
+    static="size step",
+    view=_unfold_back,
+    view_strides=_unfold_strides,
+)
 def _unfold(x, axis, size, step):
     windows = jnp.take(x, _unfold_index(x.shape[axis], size, step), axis)
     return jnp.moveaxis(windows, axis + 1, -1)
@@ -110,8 +126,10 @@ def unfold(x, axis, size, step):
     if x.ndim == 0:
         x = flatten(x)
     if step <= 0 or not 0 <= size <= x._value.shape[axis]:
-        raise errors.ValueError_(f"unfold: size must be between 0 and {x._value.shape[axis]}, the length of the axis, "
-                                 f"and step positive, got size {size}, step {step}")
+        raise errors.ValueError_(
+            f"unfold: size must be between 0 and {x._value.shape[axis]}, the length of the axis, "
+            f"and step positive, got size {size}, step {step}"
+        )
     return _unfold(x, axis, size, step)
 
 
@@ -119,8 +137,14 @@ def _piece_back(base, value, index, axis):
     return piece_write(base, value, index, axis)
 
 
-@op(method=False, export=False, name="select", scalars="index", view=_piece_back,
-    view_strides=lambda strides, out, base, index, axis: strides[:axis] + strides[axis + 1:])
+@op(
+    method=False,
+    export=False,
+    name="select",
+    scalars="index",
+    view=_piece_back,
+    view_strides=lambda strides, out, base, index, axis: strides[:axis] + strides[axis + 1 :],
+)
 def piece(x, index, axis):
     """x[index] along an axis that disappears."""
     return jax.lax.dynamic_index_in_dim(x, index, axis, keepdims=False)
@@ -197,8 +221,10 @@ def slices_of(name: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: 
     axes, starts, ends = (ints_of(name, v, n) for v, n in ((axes, "axes"), (starts, "starts"), (ends, "ends")))
     strides = (1,) * len(axes) if strides is None else ints_of(name, strides, "strides")
     if not len(axes) == len(starts) == len(ends) == len(strides):
-        raise errors.ValueError_(f"{name}: axes, starts, ends and strides must have one length, got {len(axes)}, "
-                                 f"{len(starts)}, {len(ends)}, {len(strides)}")
+        raise errors.ValueError_(
+            f"{name}: axes, starts, ends and strides must have one length, got {len(axes)}, "
+            f"{len(starts)}, {len(ends)}, {len(strides)}"
+        )
     out = [builtins.slice(None)] * ndim
     for axis, start, end, stride in zip(axes_of(name, axes, ndim, "axes"), starts, ends, strides):
         out[axis] = builtins.slice(start, end, stride)
@@ -243,11 +269,14 @@ def crop(x, shape=None, offsets=None):
     offsets = (0,) * ndim if offsets is None else ints_of("crop", offsets, "offsets")
     shape = (-1,) * ndim if shape is None else ints_of("crop", shape, "shape")
     if len(shape) != ndim or len(offsets) != ndim:
-        raise errors.ValueError_(f"crop: shape and offsets must have {ndim} entries, got {list(shape)}, "
-                                 f"{list(offsets)}")
+        raise errors.ValueError_(
+            f"crop: shape and offsets must have {ndim} entries, got {list(shape)}, {list(offsets)}"
+        )
     ends = [o + (n if n != -1 else have - o) for o, n, have in zip(offsets, shape, x.shape)]
     if builtins.any(o < 0 or n < -1 or not o <= e <= have for o, n, e, have in zip(offsets, shape, ends, x.shape)):
-        raise errors.ValueError_(f"crop: the part of shape {list(shape)} at {list(offsets)} is not inside of "
-                                 f"{list(x.shape)}")
+        raise errors.ValueError_(
+            f"crop: the part of shape {list(shape)} at {list(offsets)} is not inside of {list(x.shape)}"
+        )
     from .creation import clone
+
     return clone(_sliced("crop", x, list(range(ndim)), offsets, ends, None) if ndim else x)

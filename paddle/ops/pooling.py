@@ -4,6 +4,7 @@ A window is a product of intervals, so everything here works axis by axis, the l
 combined from strided slices, whose gradient XLA compiles well (that of `reduce_window` takes many times longer on the
 CPU); windows of varying length are gathered. Ties in maxima go to the first element in row-major order; NaN wins.
 """
+
 from __future__ import annotations
 
 import functools
@@ -85,14 +86,17 @@ def _read(name, n, x, kernel_size, stride, padding, ceil_mode, data_format):
     for a, length, k, s, (before, after) in zip(axes, lengths, kernel, stride, pads):
         room = length + before + after - k
         if room <= -s and length:
-            raise errors.ValueError_(f"{name}: windows of size {list(kernel)} do not fit into x of shape "
-                                     f"{list(x.shape)} with padding {padding}")
+            raise errors.ValueError_(
+                f"{name}: windows of size {list(kernel)} do not fit into x of shape "
+                f"{list(x.shape)} with padding {padding}"
+            )
         count = max(-(-room // s) if ceil_mode else int(room / s), -1) + 1
         found.append(_Axis(a, length, k, s, before, count))
     return found
 
 
 # ---- maxima ----
+
 
 def _empty(x, windows):
     return x.size == 0 or any(w.count == 0 for w in windows)
@@ -138,8 +142,9 @@ def _max_pool(x, name, n, kernel_size, stride, padding, ceil_mode, data_format):
     for w in windows:  # windows that ceil_mode puts wholly into the padding hold the least number, as officially
         start, end = w.bounds
         if (start >= end).any() and jnp.issubdtype(x.dtype, jnp.floating):
-            out = jnp.where(jnp.expand_dims(start >= end, [i for i in range(x.ndim) if i != w.axis]),
-                            jnp.finfo(x.dtype).min, out)
+            out = jnp.where(
+                jnp.expand_dims(start >= end, [i for i in range(x.ndim) if i != w.axis]), jnp.finfo(x.dtype).min, out
+            )
     return out
 
 
@@ -187,15 +192,17 @@ def _max_pool_with_index(x, name, n, kernel_size, stride, padding, ceil_mode):
     if _empty(x, windows):
         return jnp.zeros(_shape(x, windows), x.dtype), jnp.zeros(_shape(x, windows), np.int32)
     bounds = [w.bounds for w in windows]
-    return _max_with_index(x, [w.axis for w in windows], [b[0] for b in bounds], [b[1] for b in bounds],
-                           [w.reach for w in windows])
+    return _max_with_index(
+        x, [w.axis for w in windows], [b[0] for b in bounds], [b[1] for b in bounds], [w.reach for w in windows]
+    )
 
 
 def _max(name, n, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format):
     if return_mask:
         if data_format != window.FORMATS[n][0]:
-            raise errors.ValueError_(f"{name}: return_mask is possible for data_format {window.FORMATS[n][0]} only, "
-                                     f"got {data_format!r}")
+            raise errors.ValueError_(
+                f"{name}: return_mask is possible for data_format {window.FORMATS[n][0]} only, got {data_format!r}"
+            )
         return _max_pool_with_index(x, name, n, kernel_size, stride, padding, bool(ceil_mode))
     return _max_pool(x, name, n, kernel_size, stride, padding, bool(ceil_mode), data_format)
 
@@ -247,6 +254,7 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, return_mask=False, ceil_m
 
 # ---- averages and norms ----
 
+
 def _counts(windows, ndim, exclusive):
     """How many elements each window averages over; with `exclusive` padding does not count."""
     total = np.ones((1,) * ndim)
@@ -292,8 +300,9 @@ def avg_pool1d(x, kernel_size, stride=None, padding=0, exclusive=True, ceil_mode
 
 
 @nn_api
-def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None,
-               data_format="NCHW"):
+def avg_pool2d(
+    x, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None, data_format="NCHW"
+):
     """The averages of windows.
 
     Args:
@@ -309,21 +318,42 @@ def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, exclusiv
         >>> paddle.nn.functional.avg_pool2d(paddle.ones([1, 1, 4, 4]), 2).sum().item()
         4.0
     """
-    return _avg_pool(x, "avg_pool2d", 2, kernel_size, stride, padding, bool(exclusive), bool(ceil_mode),
-                     divisor_override, data_format)
+    return _avg_pool(
+        x,
+        "avg_pool2d",
+        2,
+        kernel_size,
+        stride,
+        padding,
+        bool(exclusive),
+        bool(ceil_mode),
+        divisor_override,
+        data_format,
+    )
 
 
 @nn_api
-def avg_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None,
-               data_format="NCDHW"):
+def avg_pool3d(
+    x, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None, data_format="NCDHW"
+):
     """The averages of windows over x of shape [N, C, D, H, W] or [N, D, H, W, C]; arguments as for `avg_pool2d`.
 
     Example:
         >>> paddle.nn.functional.avg_pool3d(paddle.ones([1, 1, 2, 2, 2]), 2).tolist()
         [[[[[1.0]]]]]
     """
-    return _avg_pool(x, "avg_pool3d", 3, kernel_size, stride, padding, bool(exclusive), bool(ceil_mode),
-                     divisor_override, data_format)
+    return _avg_pool(
+        x,
+        "avg_pool3d",
+        3,
+        kernel_size,
+        stride,
+        padding,
+        bool(exclusive),
+        bool(ceil_mode),
+        divisor_override,
+        data_format,
+    )
 
 
 @nn_op(export=False, name="lp_pool")
@@ -332,7 +362,7 @@ def _lp_pool(x, name, n, norm_type, kernel_size, stride, padding, ceil_mode, dat
     windows = _read(name, n, x, kernel_size, stride, padding, ceil_mode, data_format)
     if _empty(x, windows):
         return jnp.zeros(_shape(x, windows), x.dtype)
-    total = _sums(x ** norm_type, windows)
+    total = _sums(x**norm_type, windows)
     zero = total == 0  # the root has no derivative there; the gradient is 0
     return jnp.where(zero, 0, jnp.where(zero, 1, total) ** (1 / norm_type))
 
@@ -376,6 +406,7 @@ def lp_pool2d(x, norm_type, kernel_size, stride=None, padding=0, ceil_mode=False
 
 # ---- adaptive ----
 
+
 def _output_sizes(name, x, n, output_size, last):
     """An output size for each spatial axis; None keeps the length."""
     window.check_rank(name, x, n)
@@ -386,8 +417,10 @@ def _output_sizes(name, x, n, output_size, last):
         output_size *= n
     fine = isinstance(output_size, tuple) and len(output_size) == n
     if not fine or not all(o is None or isinstance(o, int) and o >= 0 for o in output_size):
-        raise errors.ValueError_(f"{name}: output_size must be an int or {n} ints (None keeps a length), none "
-                                 f"negative, got {errors.describe(output_size)}")
+        raise errors.ValueError_(
+            f"{name}: output_size must be an int or {n} ints (None keeps a length), none "
+            f"negative, got {errors.describe(output_size)}"
+        )
     return axes, tuple(x.shape[a] if o is None else o for a, o in zip(axes, output_size))
 
 
@@ -410,7 +443,7 @@ def _adaptive_avg(x, name, n, output_size, data_format):
         if count == length:
             continue
         if length % count == 0:
-            x = jnp.mean(x.reshape(x.shape[:axis] + (count, length // count) + x.shape[axis + 1:]), axis + 1)
+            x = jnp.mean(x.reshape(x.shape[:axis] + (count, length // count) + x.shape[axis + 1 :]), axis + 1)
             continue
         start, end = _adaptive_bounds(length, count)
         at = start[:, None] + np.arange((end - start).max())
@@ -430,8 +463,9 @@ def _adaptive_max(x, name, n, output_size):
         shape = x.shape[:2] + wanted
         return jnp.zeros(shape, x.dtype), jnp.zeros(shape, np.int32)
     bounds = [_adaptive_bounds(x.shape[a], c) for a, c in zip(axes, wanted)]
-    return _max_with_index(x, axes, [b[0] for b in bounds], [b[1] for b in bounds],
-                           [int((b[1] - b[0]).max()) for b in bounds])
+    return _max_with_index(
+        x, axes, [b[0] for b in bounds], [b[1] for b in bounds], [int((b[1] - b[0]).max()) for b in bounds]
+    )
 
 
 @nn_api
@@ -520,6 +554,7 @@ def adaptive_max_pool3d(x, output_size, return_mask=False):
 
 # ---- fractional ----
 
+
 @nn_op(export=False, name="fractional_max_pool", gradient=_by_index, static="spans")
 def _fractional(x, bounds, spans):
     """`bounds` [axes][start or end][window] is data, so that another random draw does not compile again."""
@@ -549,13 +584,14 @@ def _fractional_pool(name, n, x, output_size, kernel_size, random_u, return_mask
     axes, wanted = _output_sizes(name, x, n, output_size, False)
     kernel = (0,) * n if kernel_size is None else window.sizes(name, "kernel_size", kernel_size, n)
     if random_u is None:
-        random_u = (generator().random() + 0.5) / 2 ** 32
+        random_u = (generator().random() + 0.5) / 2**32
     elif not isinstance(random_u, (int, float)) or not 0 < random_u < 1:
         raise errors.ValueError_(f"{name}: random_u must be between 0 and 1, got {errors.describe(random_u)}")
     lengths = [x.shape[a] for a in axes]
     if any(not 0 < c <= length or k and length < c - 1 + k for c, length, k in zip(wanted, lengths, kernel)):
-        raise errors.ValueError_(f"{name}: output_size {list(wanted)} with kernel_size {kernel_size} does not fit x "
-                                 f"of shape {list(x.shape)}")
+        raise errors.ValueError_(
+            f"{name}: output_size {list(wanted)} with kernel_size {kernel_size} does not fit x of shape {list(x.shape)}"
+        )
     found = [_fractional_bounds(*a, random_u) for a in zip(lengths, wanted, kernel)]
     out = _fractional(x, [np.stack(f[:2]) for f in found], tuple(f[2] for f in found))
     return out if return_mask else out[0]
@@ -595,6 +631,7 @@ def fractional_max_pool3d(x, output_size, kernel_size=None, random_u=None, retur
 
 # ---- the inverse ----
 
+
 @nn_op(export=False, name="max_unpool")
 def _unpool(x, indices, output_size):
     rows = x.shape[0] * x.shape[1]
@@ -609,8 +646,10 @@ def _max_unpool(name, n, x, indices, kernel_size, stride, padding, data_format, 
         raise errors.ValueError_(f"{name}: data_format must be {window.FORMATS[n][0]}, got {data_format!r}")
     window.check_rank(name, x, n)
     if list(x.shape) != list(indices.shape) or not indices.dtype.is_integer:
-        raise errors.ValueError_(f"{name}: indices must be integers of the shape of x, got {errors.describe(indices)} "
-                                 f"and x of shape {list(x.shape)}")
+        raise errors.ValueError_(
+            f"{name}: indices must be integers of the shape of x, got {errors.describe(indices)} "
+            f"and x of shape {list(x.shape)}"
+        )
     kernel = window.sizes(name, "kernel_size", kernel_size, n)
     stride = kernel if stride is None else window.sizes(name, "stride", stride, n)
     padding = window.sizes(name, "padding", padding, n, 0)
@@ -623,8 +662,9 @@ def _max_unpool(name, n, x, indices, kernel_size, stride, padding, data_format, 
         if len(wanted) == n + 2:
             wanted = wanted[2:]
         if len(wanted) != n or not all(d - s < w < d + s for w, d, s in zip(wanted, default, stride)):
-            raise errors.ValueError_(f"{name}: output_size must lie within the stride {list(stride)} of {default}, "
-                                     f"got {list(output_size)}")
+            raise errors.ValueError_(
+                f"{name}: output_size must lie within the stride {list(stride)} of {default}, got {list(output_size)}"
+            )
     check_ids(name, indices, int(np.prod(wanted)), "a position in indices", error=errors.ValueError_)
     return _unpool(x, indices, tuple(wanted))
 

@@ -1,7 +1,9 @@
 """Random tensors. ``paddle.seed`` determines what they draw."""
+
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,8 +26,15 @@ def _float_type(name: str, dtype: Any) -> dtypes.DType:
     return dtype
 
 
-@op(random=True, method=False, export=False, name="uniform", static="shape dtype", scalars="low high",
-    differentiable=False)
+@op(
+    random=True,
+    method=False,
+    export=False,
+    name="uniform",
+    static="shape dtype",
+    scalars="low high",
+    differentiable=False,
+)
 def _uniform(key, shape, dtype, low, high):
     wide = dtype.numpy if dtype.itemsize > 2 else "float32"
     u = jax.random.uniform(key, shape, wide)
@@ -33,8 +42,15 @@ def _uniform(key, shape, dtype, low, high):
     return jnp.where(u < high, u, jnp.asarray(low)).astype(dtype.numpy)  # rounding may reach the upper end
 
 
-@op(random=True, method=False, export=False, name="gaussian", static="shape dtype", scalars="mean std",
-    differentiable=False)
+@op(
+    random=True,
+    method=False,
+    export=False,
+    name="gaussian",
+    static="shape dtype",
+    scalars="mean std",
+    differentiable=False,
+)
 def _gaussian(key, shape, dtype, mean, std):
     wide = dtype.numpy if dtype.itemsize > 2 else "float32"
     return (mean + jax.random.normal(key, shape, wide) * std).astype(dtype.numpy)
@@ -83,8 +99,14 @@ def standard_normal(shape, dtype=None, *, device=None, requires_grad=False):
     return placed(_standard_normal("standard_normal", shape, dtype), device, requires_grad)
 
 
-@op(method=False, export=False, name="uniform_seeded", static="shape dtype", scalars="low high seed",
-    differentiable=False)
+@op(
+    method=False,
+    export=False,
+    name="uniform_seeded",
+    static="shape dtype",
+    scalars="low high seed",
+    differentiable=False,
+)
 def _uniform_seeded(shape, dtype, low, high, seed):
     return _uniform.__wrapped__(jax.random.key(seed, impl="threefry2x32"), shape, dtype, low, high)
 
@@ -149,8 +171,15 @@ def normal(mean=0.0, std=1.0, shape=None):
     return _normal(mean, std, None, dtype)
 
 
-@op(random=True, method=False, export=False, name="complex_normal", static="shape dtype", scalars="re im std",
-    differentiable=False)
+@op(
+    random=True,
+    method=False,
+    export=False,
+    name="complex_normal",
+    static="shape dtype",
+    scalars="re im std",
+    differentiable=False,
+)
 def _complex_normal(key, shape, re, im, std, dtype):
     return (jax.lax.complex(re + 0.0, im + 0.0) + jax.random.normal(key, shape, dtype.numpy) * std).astype(dtype.numpy)
 
@@ -167,6 +196,7 @@ def log_normal(mean=1.0, std=2.0, shape=None):
 
 
 # ---- like another tensor ----
+
 
 def _like_type(name: str, x: Tensor, dtype: Any) -> dtypes.DType:
     return _float_type(name, tensor_of(name, x).dtype if dtype is None else dtype)
@@ -198,8 +228,16 @@ def randn_like(x, dtype=None, *, device=None, requires_grad=False):
 
 # ---- integers ----
 
-@op(random=True, method=False, export=False, name="randint", static="shape dtype", scalars="low high",
-    differentiable=False)
+
+@op(
+    random=True,
+    method=False,
+    export=False,
+    name="randint",
+    static="shape dtype",
+    scalars="low high",
+    differentiable=False,
+)
 def _randint(key, shape, dtype, low, high):
     return jax.random.randint(key, shape, low, high, "int64").astype(dtype.numpy)
 
@@ -272,14 +310,16 @@ def randperm(n, dtype="int64", *, device=None, requires_grad=False, pin_memory=F
 
 # ---- by probabilities ----
 
+
 def _values(name: str, x: Any, low: float, high: float, argument: str) -> None:
     """ValueError for values outside of [low, high], where looking is cheap: on the CPU."""
     value = x._value
     if value.size and not isinstance(value, jax.core.Tracer) and x.place.is_cpu_place():
         array = np.asarray(value).astype("float64")
         if not ((array >= low) & (array <= high)).all():
-            raise errors.ValueError_(f"{name}: {argument} must be from {low:g} to {high:g}, got values from "
-                                     f"{array.min()} to {array.max()}")
+            raise errors.ValueError_(
+                f"{name}: {argument} must be from {low:g} to {high:g}, got values from {array.min()} to {array.max()}"
+            )
 
 
 def _floating(name: str, x: Any, argument: str = "x") -> Tensor:
@@ -339,18 +379,21 @@ def multinomial(x, num_samples=1, replacement=False):
     _floating("multinomial", x)
     (number,) = ints_of("multinomial", num_samples, "num_samples")
     if x.ndim not in (1, 2) or number <= 0:
-        raise errors.ValueError_(f"multinomial: x must have 1 or 2 dimensions and num_samples be positive, got "
-                                 f"{list(x.shape)} and {number}")
+        raise errors.ValueError_(
+            f"multinomial: x must have 1 or 2 dimensions and num_samples be positive, got {list(x.shape)} and {number}"
+        )
     categories = x.shape[-1]
     if not replacement and number > categories:
-        raise errors.ValueError_(f"multinomial: {number} samples without replacement need as many categories, x has "
-                                 f"{categories}")
+        raise errors.ValueError_(
+            f"multinomial: {number} samples without replacement need as many categories, x has {categories}"
+        )
     _values("multinomial", x, 0, float("inf"), "weights")
     if not isinstance(x._value, jax.core.Tracer) and x.place.is_cpu_place():
         weighted = (np.asarray(x._value) > 0).sum(-1)
         if (weighted < (1 if replacement else number)).any():
-            raise errors.ValueError_(f"multinomial: each row needs {1 if replacement else number} categories with a "
-                                     "weight above 0")
+            raise errors.ValueError_(
+                f"multinomial: each row needs {1 if replacement else number} categories with a weight above 0"
+            )
     return _multinomial(x, number, bool(replacement))
 
 
@@ -426,6 +469,7 @@ def standard_gamma(x):
 
 # ---- filling in place ----
 
+
 def _refill(name: str, x: Tensor, draw: Callable[[Frozen, dtypes.DType], Tensor], integers: bool = False) -> Tensor:
     dtype = tensor_of(name, x).dtype
     if not dtype.is_floating and not (integers and dtype.is_integer):
@@ -451,8 +495,15 @@ def log_normal_(x, mean=1.0, std=2.0):
     return _refill("log_normal_", x, lambda shape, dtype: _gaussian(shape, dtype, float(mean), float(std)).exp())
 
 
-@op(random=True, method=False, export=False, name="exponential", static="shape dtype", scalars="lam",
-    differentiable=False)
+@op(
+    random=True,
+    method=False,
+    export=False,
+    name="exponential",
+    static="shape dtype",
+    scalars="lam",
+    differentiable=False,
+)
 def _exponential(key, shape, dtype, lam):
     wide = dtype.numpy if dtype.itemsize > 2 else "float32"
     return (jax.random.exponential(key, shape, wide) / lam).astype(dtype.numpy)
@@ -474,8 +525,15 @@ def bernoulli_(x, p=0.5):
     return _refill("bernoulli_", x, lambda shape, dtype: _bernoulli(p))
 
 
-@op(random=True, method=False, export=False, name="geometric", static="shape dtype", scalars="probs",
-    differentiable=False)
+@op(
+    random=True,
+    method=False,
+    export=False,
+    name="geometric",
+    static="shape dtype",
+    scalars="probs",
+    differentiable=False,
+)
 def _geometric(key, shape, dtype, probs):
     u = jax.random.uniform(key, shape, dtype.numpy, minval=jnp.finfo(dtype.numpy).tiny)
     return (jnp.log(u) / jnp.log1p(-probs)).astype(dtype.numpy)
@@ -495,8 +553,15 @@ def geometric_(x, probs):
     return _refill("geometric_", x, lambda shape, dtype: _geometric(shape, dtype, probs))
 
 
-@op(random=True, method=False, export=False, name="cauchy", static="shape dtype", scalars="loc scale",
-    differentiable=False)
+@op(
+    random=True,
+    method=False,
+    export=False,
+    name="cauchy",
+    static="shape dtype",
+    scalars="loc scale",
+    differentiable=False,
+)
 def _cauchy(key, shape, dtype, loc, scale):
     return (loc + scale * jax.random.cauchy(key, shape, dtype.numpy)).astype(dtype.numpy)
 

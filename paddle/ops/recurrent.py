@@ -4,6 +4,7 @@ A cell is an elementwise function of the projected input z, the projected state 
 stays outside of it, so that the input is projected for all times in one matrix product, and the gradient of the weights
 is one product, too, instead of a sum that grows inside the loop.
 """
+
 from __future__ import annotations
 
 import functools
@@ -42,12 +43,17 @@ def _gru_cell(z, u, h):
 
 
 # The elementwise part of each cell and how many gates and states it has.
-CELLS = {"LSTM": (_lstm_cell, 4, 2), "GRU": (_gru_cell, 3, 1),
-         "RNN_TANH": (_tanh_cell, 1, 1), "RNN_RELU": (_relu_cell, 1, 1)}
+CELLS = {
+    "LSTM": (_lstm_cell, 4, 2),
+    "GRU": (_gru_cell, 3, 1),
+    "RNN_TANH": (_tanh_cell, 1, 1),
+    "RNN_RELU": (_relu_cell, 1, 1),
+}
 
 
 def _run(cell, reverse, keep, z, state, weight, bias, projection, mask):
     """The loop over time: (final state, outputs, what the gradient needs of each step)."""
+
     def step(state, now):
         z, seen = now
         u = state[0] @ weight.T if bias is None else state[0] @ weight.T + bias
@@ -57,6 +63,7 @@ def _run(cell, reverse, keep, z, state, weight, bias, projection, mask):
             new = (new[0] @ projection, *new[1:])
         after = new if seen is None else tuple(jnp.where(seen, n, s) for n, s in zip(new, state))
         return after, (new[0], (state[0], inner, pull) if keep else None)
+
     last, (outputs, saved) = jax.lax.scan(step, state, (z, mask), reverse=reverse)
     return last, outputs, saved
 
@@ -83,6 +90,7 @@ def _recur_backward(cell, reverse, saved, cotangents):
         if seen is not None:
             d_before = [jnp.where(seen, 0, d) + b for d, b in zip(d_state, d_before)]
         return tuple(d_before), (d_z, d_u, None if projection is None else d_h)
+
     d_state, (d_z, d_u, d_h) = jax.lax.scan(step, cotangents[0], (cotangents[1], pulls, mask), reverse=not reverse)
     d_weight = jnp.einsum("tbg,tbh->gh", d_u, before)
     d_bias = None if bias is None else d_u.sum((0, 1))
@@ -101,11 +109,13 @@ def _read(name, mode, x, states, weights):
     outer = weight_hh.shape[1]
     batch = x.shape[-2]
     if x.shape[-1] != weight_ih.shape[1]:
-        raise errors.ValueError_(f"{name}: the last axis of the input must have {weight_ih.shape[1]} elements, its "
-                                 f"shape is {list(x.shape)}")
+        raise errors.ValueError_(
+            f"{name}: the last axis of the input must have {weight_ih.shape[1]} elements, its shape is {list(x.shape)}"
+        )
     if x.dtype != weight_ih.dtype:
-        raise errors.ValueError_(f"{name}: the input must have the type of the weights, {weight_ih.dtype.name}, got "
-                                 f"{x.dtype.name}")
+        raise errors.ValueError_(
+            f"{name}: the input must have the type of the weights, {weight_ih.dtype.name}, got {x.dtype.name}"
+        )
     sizes = (outer, inner)[:n_states]
     if states is None:
         return cell, tuple(jnp.zeros((batch, size), x.dtype) for size in sizes)
@@ -115,8 +125,9 @@ def _read(name, mode, x, states, weights):
         if state.shape != (batch, size):
             raise errors.ValueError_(f"{name}: a state must have shape {[batch, size]}, got {list(state.shape)}")
         if state.dtype != x.dtype:
-            raise errors.ValueError_(f"{name}: a state must have the type of the input, {x.dtype.name}, got "
-                                     f"{state.dtype.name}")
+            raise errors.ValueError_(
+                f"{name}: a state must have the type of the input, {x.dtype.name}, got {state.dtype.name}"
+            )
     return cell, tuple(states)
 
 
@@ -138,8 +149,16 @@ def _rnn(x, states, weights, lengths, mode, reverse, time_major, padded):
     return (out if time_major else jnp.swapaxes(out, 0, 1), *last)
 
 
-def rnn(x: Tensor, states: list | None, weights: list, lengths: Tensor | None, mode: str, reverse: bool,
-        time_major: bool, padded: bool) -> tuple:
+def rnn(
+    x: Tensor,
+    states: list | None,
+    weights: list,
+    lengths: Tensor | None,
+    mode: str,
+    reverse: bool,
+    time_major: bool,
+    padded: bool,
+) -> tuple:
     """A recurrent layer in one direction: (outputs, final state ...).
 
     Args:
@@ -163,13 +182,16 @@ def _checked_lengths(lengths: Any, time: int, batch: int) -> Any:
     if not isinstance(lengths, Tensor):
         raise errors.TypeError_(f"rnn: sequence_length must be a Tensor, got {errors.describe(lengths)}")
     if lengths.dtype.name not in ("int32", "int64") or list(lengths.shape) != [batch]:
-        raise errors.ValueError_(f"rnn: sequence_length must be int32 or int64 of shape {[batch]}, got "
-                                 f"{lengths.dtype.name} of shape {list(lengths.shape)}")
+        raise errors.ValueError_(
+            f"rnn: sequence_length must be int32 or int64 of shape {[batch]}, got "
+            f"{lengths.dtype.name} of shape {list(lengths.shape)}"
+        )
     if not isinstance(lengths._value, jax.core.Tracer) and lengths.place.is_cpu_place() and batch:
         values = np.asarray(lengths._value)
         if values.min() < 0 or values.max() > time:
-            raise errors.ValueError_(f"rnn: sequence_length must be between 0 and the {time} steps of the input, got "
-                                     f"{values.tolist()}")
+            raise errors.ValueError_(
+                f"rnn: sequence_length must be between 0 and the {time} steps of the input, got {values.tolist()}"
+            )
     return lengths
 
 

@@ -1,4 +1,5 @@
 """Reductions: sums, products, extrema, logic, moments over axes."""
+
 from __future__ import annotations
 
 import builtins
@@ -54,6 +55,7 @@ def count(x, axes):
 
 
 # ---- sums and products ----
+
 
 def _sum_dtype(x, dtype):
     if dtype is not None:
@@ -153,8 +155,11 @@ def prod(x, axis=None, keepdim=False, dtype=None, out=None):
     return result if out is None else _write_out("prod", result, out)
 
 
-@op(gradient=lambda inputs, outputs, cotangents, axis, keepdim: _logsumexp_gradient(
-    inputs[0], outputs[0], cotangents[0], axis, keepdim))
+@op(
+    gradient=lambda inputs, outputs, cotangents, axis, keepdim: _logsumexp_gradient(
+        inputs[0], outputs[0], cotangents[0], axis, keepdim
+    )
+)
 def logsumexp(x, axis=None, keepdim=False):
     """log(sum(exp(x))) over axes without overflow; -inf where every element is -inf or there is none.
 
@@ -189,13 +194,15 @@ def reduce_as(x, target):
     """
     shape = (1,) * (x.ndim - target.ndim) + target.shape
     if len(shape) != x.ndim or builtins.any(b not in (1, a) for a, b in zip(x.shape, shape)):
-        raise errors.ValueError_(f"reduce_as: target of shape {list(target.shape)} does not broadcast to x of shape "
-                                 f"{list(x.shape)}")
+        raise errors.ValueError_(
+            f"reduce_as: target of shape {list(target.shape)} does not broadcast to x of shape {list(x.shape)}"
+        )
     axes = tuple(i for i, (a, b) in enumerate(zip(x.shape, shape)) if a != b)
     return jnp.sum(x, axes, keepdims=True, dtype=_sum_dtype(x, None)).reshape(target.shape)
 
 
 # ---- extrema ----
+
 
 def _extremum(name, reduce, x, axis, keepdim):
     axes = reduction_axes(name, x, axis)
@@ -265,6 +272,7 @@ def amin(x, axis=None, keepdim=False):
 
 # ---- logic and counts ----
 
+
 @op(differentiable=False)
 def all(x, axis=None, keepdim=False):
     """Whether every element over axes is true (not zero); True for no elements.
@@ -301,13 +309,14 @@ def count_nonzero(x, axis=None, keepdim=False):
 
 # ---- moments ----
 
+
 def _variance(name, x, axis, correction, keepdim):
     axes = reduction_axes(name, x, axis)
     x = as_float(x)
     wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
     centred = wide - jnp.mean(wide, axes, keepdims=True)
     if jnp.iscomplexobj(centred):
-        squares = centred.real ** 2 + centred.imag ** 2
+        squares = centred.real**2 + centred.imag**2
     else:
         squares = centred * centred
     total = jnp.sum(squares, axes, keepdims=keepdim)
@@ -355,5 +364,3 @@ def std(x, axis=None, unbiased=True, keepdim=False):
         1.0
     """
     return _std(x, axis, int(unbiased), keepdim)
-
-

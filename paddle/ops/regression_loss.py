@@ -1,4 +1,5 @@
 """Losses on numbers and distances: regression, distributions, margins and triplets."""
+
 from __future__ import annotations
 
 import functools
@@ -20,6 +21,7 @@ nn_api = functools.partial(api, method=False)
 
 
 # ---- differences ----
+
 
 @nn_op
 def square_error_cost(input, label):
@@ -90,6 +92,7 @@ def smooth_l1_loss(input, label, reduction="mean", delta=1.0, is_huber=True):
 
 # ---- distributions ----
 
+
 @nn_op
 def kl_div(input, label, reduction="mean", log_target=False):
     """The Kullback-Leibler divergence label * (log(label) - input), 0 where label is not positive.
@@ -152,8 +155,10 @@ def _gaussian_nll_loss(x, label, variance, full, epsilon, reduction):
         if variance.shape == x.shape[:-1]:
             variance = variance[..., None]
         elif variance.shape != x.shape[:-1] + (1,):
-            raise errors.ValueError_(f"gaussian_nll_loss: variance must have the shape of input {list(x.shape)}, "
-                                     f"without its last axis or with length 1 there, got {list(variance.shape)}")
+            raise errors.ValueError_(
+                f"gaussian_nll_loss: variance must have the shape of input {list(x.shape)}, "
+                f"without its last axis or with length 1 there, got {list(variance.shape)}"
+            )
     variance = jnp.where(variance < epsilon, epsilon, variance)
     loss = 0.5 * (jnp.log(variance) + (x - label) ** 2 / variance)
     if full:
@@ -189,6 +194,7 @@ def gaussian_nll_loss(input, label, variance, full=False, epsilon=1e-6, reductio
 
 
 # ---- margins ----
+
 
 @nn_op
 def margin_ranking_loss(input, other, label, margin=0.0, reduction="mean"):
@@ -272,8 +278,10 @@ def cosine_embedding_loss(input1, input2, label, margin=0, reduction="mean"):
     """
     samples = input1.shape[0] if input1.ndim == 2 else 1
     if label.ndim != 1 or input1.ndim not in (1, 2) or label.shape[0] not in (1, samples):
-        raise errors.ValueError_(f"cosine_embedding_loss: inputs [N, M] and label [N] are required, got "
-                                 f"{list(input1.shape)}, {list(input2.shape)} and {list(label.shape)}")
+        raise errors.ValueError_(
+            f"cosine_embedding_loss: inputs [N, M] and label [N] are required, got "
+            f"{list(input1.shape)}, {list(input2.shape)} and {list(label.shape)}"
+        )
     same_shape("cosine_embedding_loss", input1, input2, "input2")
     x, y = promote_float("cosine_embedding_loss", input1, input2)
     tiny = 1e-12  # as officially, so that vectors of zeros have cosine 0
@@ -284,6 +292,7 @@ def cosine_embedding_loss(input1, input2, label, margin=0, reduction="mean"):
 
 
 # ---- triplets ----
+
 
 @nn_op(export=False, name="triplet_margin")
 def _hinge(positive, negative, margin, reduction):
@@ -322,8 +331,9 @@ def triplet_margin_loss(input, positive, negative, margin=1.0, p=2, epsilon=1e-6
 
 
 @nn_api
-def triplet_margin_with_distance_loss(input, positive, negative, distance_function=None, margin=1.0, swap=False,
-                                      reduction="mean"):
+def triplet_margin_with_distance_loss(
+    input, positive, negative, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
     """`triplet_margin_loss` with any distance.
 
     Args:

@@ -1,4 +1,5 @@
 """Sampling the next token of a text."""
+
 from __future__ import annotations
 
 import jax
@@ -65,10 +66,12 @@ def top_p_sampling(x, ps, threshold=None, topp_seed=None, seed=-1, k=0, mode="tr
         raise errors.ValueError_(f"{name}: mode must be 'truncated' or 'non-truncated', got {mode!r}")
     for argument, value in (("ps", ps), ("threshold", threshold), ("topp_seed", topp_seed)):
         if value is not None and int(tensor_of(name, value, argument).size) != x.shape[0]:
-            raise errors.ValueError_(f"{name}: {argument} must have one number for each of {x.shape[0]} rows, got "
-                                     f"shape {list(value.shape)}")
+            raise errors.ValueError_(
+                f"{name}: {argument} must have one number for each of {x.shape[0]} rows, got shape {list(value.shape)}"
+            )
     if topp_seed is None and seed != -1:
         from .creation import arange
+
         topp_seed = arange(x.shape[0], dtype="int64") * 1000003 + int(seed)
     value, token = _top_p(x, tensor_of(name, ps, "ps"), threshold, topp_seed, mode == "truncated")
     return (value, token, *topk(x, max(int(k), 1), -1)) if return_top else (value, token)

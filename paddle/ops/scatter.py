@@ -1,4 +1,5 @@
 """Reading and writing at computed places: gather, scatter, and their kin along an axis."""
+
 from __future__ import annotations
 
 import builtins
@@ -17,8 +18,8 @@ from .creation import clone, full, zeros
 from .expansion import broadcast_to
 from .manipulation import alike, common_shape, flatten, reshape, tensor_of, unsqueeze
 
-
 # ---- index arguments ----
+
 
 def index_of(name: str, index: Any, argument: str = "index") -> Tensor:
     """An int32 or int64 tensor of indices; TypeError for anything else."""
@@ -39,20 +40,27 @@ def check_range(name: str, index: Tensor, n: int, argument: str = "index", low: 
     smallest, largest = array.min(), array.max()
     low = -n if low is None else low
     if smallest < low or largest >= n:
-        raise errors.IndexError_(f"{name}: {argument} {smallest if smallest < low else largest} is out of range, "
-                                 "allowed are "
-                                 f"{low} to {n - 1}" if n else f"{name}: {argument} points into an axis of length 0")
+        raise errors.IndexError_(
+            f"{name}: {argument} {smallest if smallest < low else largest} is out of range, "
+            "allowed are "
+            f"{low} to {n - 1}"
+            if n
+            else f"{name}: {argument} points into an axis of length 0"
+        )
 
 
 def concrete(name: str, x: Tensor) -> np.ndarray:
     """The values of a tensor on which the shape of a result depends."""
     if isinstance(x._value, jax.core.Tracer):
-        raise errors.RuntimeError_(f"{name}: the shape of the result depends on values, which a compiled function "
-                                   "does not know; keep this call outside, or use a form of fixed shape such as where")
+        raise errors.RuntimeError_(
+            f"{name}: the shape of the result depends on values, which a compiled function "
+            "does not know; keep this call outside, or use a form of fixed shape such as where"
+        )
     return np.asarray(x._value)
 
 
 # ---- gather ----
+
 
 @op(method=False, export=False, name="gather")
 def _gather(x, index, axis):
@@ -136,17 +144,20 @@ def gather_nd(x, index):
 
 def _check_vectors(name: str, shape: tuple[int, ...], index: Any) -> None:
     if not index_of(name, index).ndim or index.shape[-1] > len(shape):
-        raise errors.ValueError_(f"{name}: the last axis of index must have at most {len(shape)} elements, one for "
-                                 f"each axis of x, got shape {list(index.shape)}")
+        raise errors.ValueError_(
+            f"{name}: the last axis of index must have at most {len(shape)} elements, one for "
+            f"each axis of x, got shape {list(index.shape)}"
+        )
     value = index._value
     if value.size == 0 or isinstance(value, jax.core.Tracer) or not index.place.is_cpu_place():
         return
     array = np.asarray(value)
-    bounds = np.array(shape[:array.shape[-1]])
+    bounds = np.array(shape[: array.shape[-1]])
     bad = (array < -bounds) | (array >= bounds)
     if bad.any():
-        raise errors.IndexError_(f"{name}: index {array[bad.any(-1)][0].tolist()} is out of range for shape "
-                                 f"{list(shape)}")
+        raise errors.IndexError_(
+            f"{name}: index {array[bad.any(-1)][0].tolist()} is out of range for shape {list(shape)}"
+        )
 
 
 @op(method=False, export=False, name="take", static="mode")
@@ -182,6 +193,7 @@ def take(x, index, mode="raise"):
 
 # ---- along an axis ----
 
+
 def _along(index, axis):
     """The full index of the elements that `index` names along an axis."""
     grid = list(jnp.meshgrid(*(jnp.arange(n) for n in index.shape), indexing="ij", sparse=True))
@@ -198,21 +210,29 @@ def _along_arguments(name: str, arr: Any, indices: Any, axis: Any, broadcast: bo
     """The axis as a number, and the shape of the indices after broadcasting."""
     shape = list(tensor_of(name, arr, "arr").shape)
     if index_of(name, indices, "indices").ndim != len(shape) or not shape:
-        raise errors.ValueError_(f"{name}: indices must have as many dimensions as arr, at least one, got shapes "
-                                 f"{list(indices.shape)} and {shape}")
+        raise errors.ValueError_(
+            f"{name}: indices must have as many dimensions as arr, at least one, got shapes "
+            f"{list(indices.shape)} and {shape}"
+        )
     axis = axis_of(name, axis, len(shape))
     check_range(name, indices, shape[axis], "indices")
     index_shape = list(indices.shape)
     others = [(i, a) for k, (i, a) in enumerate(zip(index_shape, shape)) if k != axis]
     if broadcast:
         if any(i != a and 1 not in (i, a) for i, a in others):
-            raise errors.ValueError_(f"{name}: indices of shape {index_shape} do not broadcast against arr of shape "
-                                     f"{shape} outside of axis {axis}")
-        return axis, [i if k == axis else builtins.max(i, a) if 0 not in (i, a) else 0
-                      for k, (i, a) in enumerate(zip(index_shape, shape))]
+            raise errors.ValueError_(
+                f"{name}: indices of shape {index_shape} do not broadcast against arr of shape "
+                f"{shape} outside of axis {axis}"
+            )
+        return axis, [
+            i if k == axis else builtins.max(i, a) if 0 not in (i, a) else 0
+            for k, (i, a) in enumerate(zip(index_shape, shape))
+        ]
     if any(i > a for i, a in others):
-        raise errors.ValueError_(f"{name}: indices of shape {index_shape} must not be longer than arr, of shape "
-                                 f"{shape}, outside of axis {axis}")
+        raise errors.ValueError_(
+            f"{name}: indices of shape {index_shape} must not be longer than arr, of shape "
+            f"{shape}, outside of axis {axis}"
+        )
     return axis, index_shape
 
 
@@ -261,8 +281,9 @@ def index_sample(x, index):
     """
     tensor_of("index_sample", x), index_of("index_sample", index)
     if x.ndim != 2 or index.ndim != 2 or x.shape[0] != index.shape[0]:
-        raise errors.ValueError_(f"index_sample: x and index must be matrices with as many rows, got {list(x.shape)} "
-                                 f"and {list(index.shape)}")
+        raise errors.ValueError_(
+            f"index_sample: x and index must be matrices with as many rows, got {list(x.shape)} and {list(index.shape)}"
+        )
     return take_along_axis(x, index, 1, broadcast=False)
 
 
@@ -283,6 +304,7 @@ def _scatter_product_backward(saved, g):
 
     def factor(v, zeros, others):
         return jnp.where(zeros == 0, others / jnp.where(v == 0, 1, v), jnp.where((zeros == 1) & (v == 0), others, 0))
+
     return factor(x, zeros, others), None, factor(value, zeros[index], others[index])
 
 
@@ -322,8 +344,13 @@ def _put_extreme_gradient(inputs, outputs, cotangents, axis, largest, include_se
     return (jnp.where(own, share, 0), None, jnp.zeros_like(value).at[inside].set(jnp.where(given, share[where], 0)))
 
 
-@op(method=False, export=False, name="put_along_axis_extreme", static="largest include_self",
-    gradient=_put_extreme_gradient)
+@op(
+    method=False,
+    export=False,
+    name="put_along_axis_extreme",
+    static="largest include_self",
+    gradient=_put_extreme_gradient,
+)
 def _put_extreme(x, index, value, axis, largest, include_self):
     where = _along(index, axis)
     value = value[tuple(builtins.slice(n) for n in index.shape)]
@@ -336,8 +363,17 @@ def _put_extreme(x, index, value, axis, largest, include_self):
     return x.at[where].max(value) if largest else x.at[where].min(value)
 
 
-_REDUCTIONS = {"assign": "assign", "add": "add", "sum": "add", "mul": "mul", "multiply": "mul", "prod": "mul",
-               "mean": "mean", "amax": "amax", "amin": "amin"}
+_REDUCTIONS = {
+    "assign": "assign",
+    "add": "add",
+    "sum": "add",
+    "mul": "mul",
+    "multiply": "mul",
+    "prod": "mul",
+    "mean": "mean",
+    "amax": "amax",
+    "amin": "amin",
+}
 
 
 @api(method="put_along_axis", inplace=True)
@@ -362,22 +398,25 @@ def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=Tru
     return _put("put_along_axis", arr, indices, values, axis, reduce, include_self, broadcast)
 
 
-def _put(name: str, arr: Any, indices: Any, values: Any, axis: Any, reduce: str, include_self: bool,
-         broadcast: bool) -> Tensor:
+def _put(
+    name: str, arr: Any, indices: Any, values: Any, axis: Any, reduce: str, include_self: bool, broadcast: bool
+) -> Tensor:
     if reduce not in _REDUCTIONS:
         raise errors.ValueError_(f"{name}: reduce must be one of {', '.join(_REDUCTIONS)}, got {reduce!r}")
     axis, shape = _along_arguments(name, arr, indices, axis, broadcast)
     if any(n > a for k, (n, a) in enumerate(zip(shape, arr.shape)) if k != axis):
-        raise errors.ValueError_(f"{name}: indices of shape {list(indices.shape)} reach outside of arr, of shape "
-                                 f"{list(arr.shape)}")
+        raise errors.ValueError_(
+            f"{name}: indices of shape {list(indices.shape)} reach outside of arr, of shape {list(arr.shape)}"
+        )
     indices = fit(indices, shape)
     if not isinstance(values, Tensor):
         values = full(shape, values, arr.dtype)
     elif broadcast or not values.ndim:
         values = fit(values, shape)
     elif values.ndim != len(shape) or any(v < n for v, n in zip(values.shape, shape)):
-        raise errors.ValueError_(f"{name}: values of shape {list(values.shape)} are too few for indices of shape "
-                                 f"{shape}")
+        raise errors.ValueError_(
+            f"{name}: values of shape {list(values.shape)} are too few for indices of shape {shape}"
+        )
     same_type(name, arr, values, "values")
     if not indices.size:
         return clone(arr)
@@ -420,9 +459,10 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
 
 # ---- scatter ----
 
+
 @op(method=False, export=False, name="scatter", static="overwrite")
 def _scatter(x, index, updates, overwrite):
-    updates = updates[:index.shape[0]]
+    updates = updates[: index.shape[0]]
     return x.at[index].set(updates) if overwrite else x.at[index].set(0).at[index].add(updates)
 
 
@@ -452,9 +492,11 @@ def scatter(x, index, updates, overwrite=True, name=None, out=None):
         index = flatten(index)
     n = index.shape[0]
     if index.ndim != 1 or updates.ndim != x.ndim or updates.shape[0] < n or updates.shape[1:] != x.shape[1:]:
-        raise errors.ValueError_(f"scatter: index must have shape [n] and updates [n, "
-                                 f"{', '.join(map(str, x.shape[1:]))}], got "
-                                 f"{list(index.shape)} and {list(updates.shape)}")
+        raise errors.ValueError_(
+            f"scatter: index must have shape [n] and updates [n, "
+            f"{', '.join(map(str, x.shape[1:]))}], got "
+            f"{list(index.shape)} and {list(updates.shape)}"
+        )
     check_range("scatter", index, x.shape[0])
     found = _scatter(x, index, updates, builtins.bool(overwrite)) if n else clone(x)
     return found if out is None else _write_out("scatter", found, out)
@@ -476,6 +518,7 @@ def _scatter_method(self, *args, **kwargs):
 
     def along(x, dim, index, src=None, reduce=None, value=None):
         return _put("scatter_", x, index, src if src is not None else value, dim, reduce or "assign", True, False)
+
     return self._inplace(along, *args, **kwargs)
 
 
@@ -503,10 +546,11 @@ def scatter_nd_add(x, index, updates):
         [0.0, 2.0, 0.0]
     """
     if not alike(tensor_of("scatter_nd_add", updates, "updates"), tensor_of("scatter_nd_add", x)):
-        raise errors.TypeError_(f"scatter_nd_add: updates must have the type of x, {x.dtype.name}, got "
-                                f"{updates.dtype.name}")
+        raise errors.TypeError_(
+            f"scatter_nd_add: updates must have the type of x, {x.dtype.name}, got {updates.dtype.name}"
+        )
     _check_vectors("scatter_nd_add", x._value.shape, index)
-    want = list(index.shape[:-1]) + list(x.shape[index.shape[-1]:])
+    want = list(index.shape[:-1]) + list(x.shape[index.shape[-1] :])
     if list(updates.shape) != want:
         raise errors.ValueError_(f"scatter_nd_add: updates must have shape {want}, got {list(updates.shape)}")
     return _scatter_nd_add(x, index, updates)
@@ -527,6 +571,7 @@ Tensor.scatter_nd = scatter_nd
 
 
 # ---- index_* ----
+
 
 def _front(axis):
     return (builtins.slice(None),) * axis
@@ -556,8 +601,9 @@ def index_add(x, index, axis, value, alpha=1):
     axis = axis_of("index_add", axis, tensor_of("index_add", x).ndim)
     same_type("index_add", x, value, "value")
     if index_of("index_add", index).ndim != 1 or not x.ndim:
-        raise errors.ValueError_(f"index_add: index must have one dimension and x at least one, got "
-                                 f"{list(index.shape)} and {list(x.shape)}")
+        raise errors.ValueError_(
+            f"index_add: index must have one dimension and x at least one, got {list(index.shape)} and {list(x.shape)}"
+        )
     want = [index.shape[0] if i == axis else n for i, n in enumerate(x.shape)]
     if list(value.shape) != want:
         raise errors.ValueError_(f"index_add: value must have shape {want}, got {list(value.shape)}")
@@ -588,8 +634,9 @@ def index_fill(x, index, axis, value):
     if isinstance(value, Tensor):
         same_type("index_fill", x, value, "value")
         if value.ndim:
-            raise errors.ValueError_(f"index_fill: value must be a number or a tensor without dimensions, got "
-                                     f"{list(value.shape)}")
+            raise errors.ValueError_(
+                f"index_fill: value must be a number or a tensor without dimensions, got {list(value.shape)}"
+            )
     check_range("index_fill", index, x.shape[axis])
     return _index_fill(x, flatten(index), axis, value)
 
@@ -623,10 +670,11 @@ def index_put(x, indices, value, accumulate=False):
     found: list[Tensor] = []
     for each in indices:
         if tensor_of("index_put", each, "each of indices").dtype.name == "bool":
-            shape = x._value.shape[len(found):len(found) + each.ndim]
+            shape = x._value.shape[len(found) : len(found) + each.ndim]
             if tuple(each.shape) != shape:
-                raise errors.IndexError_(f"index_put: a mask of shape {list(each.shape)} does not fit axes of shape "
-                                         f"{list(shape)}")
+                raise errors.IndexError_(
+                    f"index_put: a mask of shape {list(each.shape)} does not fit axes of shape {list(shape)}"
+                )
             found.extend(_make(put(i)) for i in concrete("index_put", each).nonzero())
             continue
         if len(found) >= x.ndim:
@@ -636,8 +684,9 @@ def index_put(x, indices, value, accumulate=False):
     common = common_shape("index_put", *(i._value.shape for i in found))
     if 0 in common:
         return clone(x)
-    want = (*common, *x._value.shape[len(found):])
+    want = (*common, *x._value.shape[len(found) :])
     if tuple(common_shape("index_put", want, value._value.shape)) != want:
-        raise errors.ValueError_(f"index_put: value of shape {list(value.shape)} does not fit into a region of shape "
-                                 f"{list(want)}")
+        raise errors.ValueError_(
+            f"index_put: value of shape {list(value.shape)} does not fit into a region of shape {list(want)}"
+        )
     return _index_put(x, found, value, builtins.bool(accumulate))

@@ -1,4 +1,5 @@
 """Order and search: positions of extrema, sorting, selection, binary search, distinct values."""
+
 from __future__ import annotations
 
 from collections import namedtuple
@@ -12,7 +13,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import api, op
 from ..engine.tensor import Tensor, _device_of, _make
-from .reduction import tensor_axis, check_tensor
+from .reduction import check_tensor, tensor_axis
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
 
@@ -27,22 +28,24 @@ def index_type(name, dtype):
 
 # ---- positions of extrema ----
 
+
 def _arg_extremum(name, search, x, axis, keepdim, dtype):
     dtype = index_type(name, dtype)
     check_tensor(name, x)
     if axis is None:
         if x.size == 0:
-            raise errors.ValueError_(f"{name}: there is no extremum of no elements, the tensor has shape "
-                                     f"{list(x.shape)}")
+            raise errors.ValueError_(
+                f"{name}: there is no extremum of no elements, the tensor has shape {list(x.shape)}"
+            )
         out = search(x.reshape(-1), 0, dtype)
         return out.reshape((1,) * x.ndim) if keepdim else out
     axis = tensor_axis(name, x, axis)
     if x.ndim == 0:
         return jnp.zeros((1,) if keepdim else (), dtype)
-    if x.shape[axis] == 0 and x.size == 0 and 0 not in x.shape[:axis] + x.shape[axis + 1:]:
+    if x.shape[axis] == 0 and x.size == 0 and 0 not in x.shape[:axis] + x.shape[axis + 1 :]:
         raise errors.ValueError_(f"{name}: there is no extremum of no elements, the tensor has shape {list(x.shape)}")
     if x.size == 0:
-        out = jnp.zeros(x.shape[:axis] + x.shape[axis + 1:], dtype)
+        out = jnp.zeros(x.shape[:axis] + x.shape[axis + 1 :], dtype)
     else:
         out = search(x.astype(np.uint8) if x.dtype == np.bool_ else x, axis, dtype)
     return jnp.expand_dims(out, axis) if keepdim else out
@@ -77,6 +80,7 @@ def argmin(x, axis=None, keepdim=False, dtype="int64"):
 
 
 # ---- sorting ----
+
 
 def order(x, axis, descending=False):
     """Stable positions that sort x: NaN last, or first when descending; equal elements keep their order."""
@@ -145,6 +149,7 @@ def msort(input):
 
 
 # ---- selection ----
+
 
 def _descending_key(x):
     """Numbers in the opposite order of the elements of x, NaN lowest: the k largest of them are the k smallest of x."""
@@ -260,6 +265,7 @@ def mode(x, axis=-1, keepdim=False):
 
 # ---- binary search ----
 
+
 @op(method=False, export=False, differentiable=False, name="searchsorted")
 def _searchsorted(sorted_sequence, values, out_int32, right):
     check_tensor("searchsorted", sorted_sequence, "sorted_sequence")
@@ -276,8 +282,10 @@ def _searchsorted(sorted_sequence, values, out_int32, right):
         return jnp.searchsorted(sorted_sequence, values, side=side).astype(dtype)
     lead = sorted_sequence.shape[:-1]
     if values.ndim != sorted_sequence.ndim or values.shape[:-1] != lead:
-        raise errors.ValueError_(f"searchsorted: values of shape {list(values.shape)} must match sorted_sequence of "
-                                 f"shape {list(sorted_sequence.shape)} in every axis but the last")
+        raise errors.ValueError_(
+            f"searchsorted: values of shape {list(values.shape)} must match sorted_sequence of "
+            f"shape {list(sorted_sequence.shape)} in every axis but the last"
+        )
     rows = sorted_sequence.reshape(-1, sorted_sequence.shape[-1])
     columns = values.reshape(rows.shape[0], values.shape[-1])
     found = jax.vmap(lambda s, v: jnp.searchsorted(s, v, side=side))(rows, columns)
@@ -312,8 +320,9 @@ def searchsorted(sorted_sequence, values, out_int32=False, right=False, *, side=
 @op(method=False, export=False, differentiable=False, name="searchsorted_sorter")
 def _in_order(sequence, sorter):
     if sequence.shape != sorter.shape:
-        raise errors.ValueError_(f"searchsorted: sorter has shape {list(sorter.shape)}, sorted_sequence "
-                                 f"{list(sequence.shape)}")
+        raise errors.ValueError_(
+            f"searchsorted: sorter has shape {list(sorter.shape)}, sorted_sequence {list(sequence.shape)}"
+        )
     return jnp.take_along_axis(sequence, sorter, -1)
 
 
@@ -336,14 +345,17 @@ def bucketize(x, sorted_sequence, out_int32=False, right=False):
 
 # ---- distinct values: the shapes depend on data, so NumPy does it ----
 
+
 def host_array(name, x):
     """The values of a tensor for an operator whose result's shape depends on them."""
     check_tensor(name, x)
     if isinstance(x, Tensor):
         if isinstance(x._value, jax.core.Tracer):
-            raise errors.RuntimeError_(f"{name}: the shape of the result depends on the values, which a compiled "
-                                       f"function "
-                                       "cannot have; call it outside")
+            raise errors.RuntimeError_(
+                f"{name}: the shape of the result depends on the values, which a compiled "
+                f"function "
+                "cannot have; call it outside"
+            )
         return np.asarray(x._value)
     return np.asarray(x)
 
@@ -393,8 +405,11 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False, axi
         else:
             found = np.unique(array if array.ndim else array.reshape(1), True, True, True, axis=axis, equal_nan=False)
     out = [device_tensor(found[0], x)]
-    out += [device_tensor(a.reshape(-1).astype(positions), x)
-            for a, wanted in zip(found[1:], (return_index, return_inverse, return_counts)) if wanted]
+    out += [
+        device_tensor(a.reshape(-1).astype(positions), x)
+        for a, wanted in zip(found[1:], (return_index, return_inverse, return_counts))
+        if wanted
+    ]
     return out[0] if len(out) == 1 else tuple(out)
 
 

@@ -1,4 +1,5 @@
 """Reductions of rows that carry a number: the groundwork of graph and sparse operators."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -77,7 +78,7 @@ def _segment(name: str, data: Any, segment_ids: Any) -> Tensor:
     if (np.diff(numbers) < 0).any():
         raise errors.ValueError_(f"{name}: segment_ids must be sorted")
     n = int(numbers[-1]) + 1 if numbers.size else 0
-    return segment_reduce(data, ids, n, name[len("segment_"):])
+    return segment_reduce(data, ids, n, name[len("segment_") :])
 
 
 @api(method=False)

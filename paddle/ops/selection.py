@@ -1,4 +1,5 @@
 """Choosing elements by masks and conditions, replacing parts of tensors, choosing among tensors."""
+
 from __future__ import annotations
 
 import builtins
@@ -20,8 +21,8 @@ from .manipulation import cast, common_shape, flatten, tensor_of, tensors_of
 from .parts import piece_write, slices_of
 from .scatter import _gather, check_range, concrete, fit, index_of, same_type
 
-
 # ---- masks ----
+
 
 @api
 def masked_select(x, mask):
@@ -101,14 +102,16 @@ def masked_scatter(x, mask, value):
     if not isinstance(mask._value, jax.core.Tracer):
         wanted = int(np.broadcast_to(np.asarray(mask._value), shape).sum())
         if wanted > value._value.size:
-            raise errors.ValueError_(f"masked_scatter: the mask selects {wanted} elements, value has "
-                                     f"{value._value.size}")
+            raise errors.ValueError_(
+                f"masked_scatter: the mask selects {wanted} elements, value has {value._value.size}"
+            )
         if not wanted:
             return clone(fit(x, list(shape)))
     return _masked_scatter(x, mask, value)
 
 
 # ---- choosing ----
+
 
 @op(method=False, export=False, name="where", scalars="x y")
 def _where(condition, x, y):
@@ -165,6 +168,7 @@ def nonzero(x, as_tuple=False):
 
 # ---- replacing parts ----
 
+
 @api
 def select_scatter(x, values, axis, index):
     """x with the slice at an index of an axis replaced by `values`, which has the shape of the slice.
@@ -183,8 +187,9 @@ def select_scatter(x, values, axis, index):
     if not -n <= index < n:
         raise errors.IndexError_(f"select_scatter: index {index} is out of range for axis {axis} of length {n}")
     if list(tensor_of("select_scatter", values, "values").shape) != shape:
-        raise errors.ValueError_(f"select_scatter: values must have the shape {shape} of the slice, got "
-                                 f"{list(values.shape)}")
+        raise errors.ValueError_(
+            f"select_scatter: values must have the shape {shape} of the slice, got {list(values.shape)}"
+        )
     return piece_write(x, cast(values, x.dtype), index % n, axis)
 
 
@@ -204,6 +209,7 @@ def slice_scatter(x, value, axes, starts, ends, strides):
 
 
 # ---- choosing among tensors ----
+
 
 @op(method=False, export=False, name="multiplex")
 def _multiplex(inputs, index):
@@ -230,16 +236,19 @@ def multiplex(inputs, index):
     listed = tensors_of("multiplex", inputs, "inputs")
     shape = list(listed[0].shape)
     if len(listed) < 2 or len(shape) < 2 or any(list(t.shape) != shape for t in listed):
-        raise errors.ValueError_(f"multiplex: at least two tensors of one shape of at least 2 dimensions are needed, "
-                                 f"got {errors.describe(listed)}")
+        raise errors.ValueError_(
+            f"multiplex: at least two tensors of one shape of at least 2 dimensions are needed, "
+            f"got {errors.describe(listed)}"
+        )
     if list(index_of("multiplex", index).shape) != [shape[0], 1]:
         raise errors.ValueError_(f"multiplex: index must have shape [{shape[0]}, 1], got {list(index.shape)}")
     check_range("multiplex", index, len(listed), low=0)
     return _multiplex(listed, flatten(index))
 
 
-@op(method=False, export=False, static="size shard_id", scalars="ignore_value", name="shard_index",
-    differentiable=False)
+@op(
+    method=False, export=False, static="size shard_id", scalars="ignore_value", name="shard_index", differentiable=False
+)
 def _shard_index(x, size, shard_id, ignore_value):
     return jnp.where(x // size == shard_id, x % size, ignore_value).astype(x.dtype)
 
@@ -256,8 +265,9 @@ def shard_index(input, index_num, nshards, shard_id, ignore_value=-1):
         [[-1], [1]]
     """
     if index_of("shard_index", input, "input").ndim < 2:
-        raise errors.ValueError_(f"shard_index: the input must have at least 2 dimensions, got shape "
-                                 f"{list(input.shape)}")
+        raise errors.ValueError_(
+            f"shard_index: the input must have at least 2 dimensions, got shape {list(input.shape)}"
+        )
     if index_num <= 0 or nshards <= 0 or not 0 <= shard_id < nshards:
         raise errors.ValueError_(f"shard_index: shard {shard_id} of {nshards} for {index_num} numbers is not possible")
     try:

@@ -1,4 +1,5 @@
 """Small helpers of sequence and classification models: masks of lengths, smoothed labels, beams."""
+
 from __future__ import annotations
 
 import functools
@@ -68,8 +69,9 @@ def sequence_mask(x, maxlen=None, dtype="int64"):
     """
     if maxlen is None:
         if isinstance(x._value, jax.core.Tracer):
-            raise errors.RuntimeError_("sequence_mask: a compiled function needs maxlen, as a shape cannot depend on "
-                                       "data")
+            raise errors.RuntimeError_(
+                "sequence_mask: a compiled function needs maxlen, as a shape cannot depend on data"
+            )
         maxlen = int(np.max(x.numpy())) if x._value.size else 0
     elif isinstance(maxlen, Tensor):
         maxlen = int(maxlen.item())
@@ -96,13 +98,15 @@ def gather_tree(ids, parents):
         [[[4, 2]], [[6, 1]]]
     """
     if ids.ndim != 3 or ids.shape != parents.shape:
-        raise errors.ValueError_(f"gather_tree: ids and parents must have one 3-D shape, got {list(ids.shape)} and "
-                                 f"{list(parents.shape)}")
+        raise errors.ValueError_(
+            f"gather_tree: ids and parents must have one 3-D shape, got {list(ids.shape)} and {list(parents.shape)}"
+        )
     if not ids.size:
         return ids
 
     def step(beam, now):
         token, parent = now
         return jnp.take_along_axis(parent, beam, 1), jnp.take_along_axis(token, beam, 1)
+
     last = jnp.broadcast_to(jnp.arange(ids.shape[2], dtype=parents.dtype), ids.shape[1:])
     return jax.lax.scan(step, last, (ids, parents), reverse=True)[1]

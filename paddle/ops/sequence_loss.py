@@ -3,6 +3,7 @@
 Lengths and labels are looked at eagerly on the CPU: one out of range is a ValueError. Elsewhere and inside compiled
 functions it makes the loss of its sample NaN.
 """
+
 from __future__ import annotations
 
 import functools
@@ -28,7 +29,7 @@ NEVER = -1e30  # the logarithm of a probability of 0; finite, so that gradients 
 def _shift(x, n):
     """x moved to the right along its last axis."""
     fill = jnp.full((*x.shape[:-1], n), NEVER, x.dtype)
-    return jnp.concatenate([fill, x], -1)[..., :x.shape[-1]]
+    return jnp.concatenate([fill, x], -1)[..., : x.shape[-1]]
 
 
 def _add(*ways):
@@ -57,7 +58,7 @@ def _ctc_loss(logits, labels, times, lengths, blank, by_times):
     labels = jnp.where(inside & ~bad[:, None], labels, blank)
     lengths = jnp.clip(lengths, 0, labels.shape[1])
     path = jnp.full((batch, 2 * labels.shape[1] + 1), blank, labels.dtype).at[:, 1::2].set(labels)
-    before = jnp.concatenate([jnp.full((batch, 2), blank, path.dtype), path], 1)[:, :path.shape[1]]
+    before = jnp.concatenate([jnp.full((batch, 2), blank, path.dtype), path], 1)[:, : path.shape[1]]
     skips = (path != blank) & (path != before)  # the blank between two different labels may be left out
     emitted = jnp.take_along_axis(logs, path[None], 2)
 
@@ -65,6 +66,7 @@ def _ctc_loss(logits, labels, times, lengths, blank, by_times):
         t, here = now
         new = _add(alpha, _shift(alpha, 1), jnp.where(skips, _shift(alpha, 2), NEVER)) + here
         return jnp.where((t < times)[:, None], new, alpha), None
+
     start = jnp.full(path.shape, NEVER, logs.dtype).at[:, 0].set(0)
     alpha, _ = jax.lax.scan(step, start, (jnp.arange(steps), emitted))
     on_label = jnp.where(lengths > 0, _at(alpha, jnp.maximum(2 * lengths - 1, 0)), NEVER)
@@ -86,7 +88,7 @@ def _sequence_mean(loss, lengths):
 def _rnnt_loss(logs, labels, times, lengths, blank, early):
     """The scan goes over the diagonals t + u = n of the grid, in which all cells are independent."""
     batch, steps, rows, classes = logs.shape
-    labels = labels[:, :rows - 1]
+    labels = labels[:, : rows - 1]
     inside, bad = _outside(labels, lengths, times, steps, classes)
     bad = bad | (times == 0)
     labels = jnp.where(inside & ~bad[:, None], labels, blank)
@@ -109,6 +111,7 @@ def _rnnt_loss(logs, labels, times, lengths, blank, early):
         waited, emitted = now
         new = _add(alpha + waited, _shift(alpha + emitted, 1))
         return new, new
+
     start = jnp.full((batch, rows), NEVER, values.dtype).at[:, 0].set(0)
     _, alphas = jax.lax.scan(step, start, (diagonals(wait), diagonals(emit)))
     alphas = jnp.concatenate([start[None], alphas])
@@ -117,8 +120,18 @@ def _rnnt_loss(logs, labels, times, lengths, blank, early):
     return jnp.where(bad, jnp.nan, -total).astype(logs.dtype)
 
 
-def _check(name: str, x: Any, labels: Any, times: Any, lengths: Any, blank: int, batch: int, steps: int, room: int,
-           shortest: int) -> None:
+def _check(
+    name: str,
+    x: Any,
+    labels: Any,
+    times: Any,
+    lengths: Any,
+    blank: int,
+    batch: int,
+    steps: int,
+    room: int,
+    shortest: int,
+) -> None:
     """Types and shapes, and where they can be seen the values, of labels and lengths."""
     for argument, tensor in (("label", labels), ("input_lengths", times), ("label_lengths", lengths)):
         if not isinstance(tensor, Tensor) or not tensor.dtype.is_integer:
@@ -144,8 +157,9 @@ def _check(name: str, x: Any, labels: Any, times: Any, lengths: Any, blank: int,
 
 
 @nn_api
-def ctc_loss(log_probs, labels, input_lengths, label_lengths, blank=0, reduction="mean", norm_by_times=False,
-             zero_infinity=False):
+def ctc_loss(
+    log_probs, labels, input_lengths, label_lengths, blank=0, reduction="mean", norm_by_times=False, zero_infinity=False
+):
     """Minus the logarithm of the probability of a label sequence under all its alignments (Graves et al.,
     Connectionist temporal classification, 2006).
 
@@ -175,8 +189,9 @@ def ctc_loss(log_probs, labels, input_lengths, label_lengths, blank=0, reduction
     """
     check_reduction("ctc_loss", reduction)
     if not isinstance(log_probs, Tensor) or log_probs.ndim != 3 or not log_probs.dtype.is_floating:
-        raise errors.ValueError_(f"ctc_loss: log_probs must be floating of shape [time, batch, classes], got "
-                                 f"{errors.describe(log_probs)}")
+        raise errors.ValueError_(
+            f"ctc_loss: log_probs must be floating of shape [time, batch, classes], got {errors.describe(log_probs)}"
+        )
     steps, batch, _ = log_probs.shape
     room = labels.shape[-1] if isinstance(labels, Tensor) and labels.ndim else 0
     _check("ctc_loss", log_probs, labels, input_lengths, label_lengths, blank, batch, steps, room, 0)
@@ -212,8 +227,10 @@ def rnnt_loss(input, label, input_lengths, label_lengths, blank=0, fastemit_lamb
     """
     check_reduction("rnnt_loss", reduction)
     if not isinstance(input, Tensor) or input.ndim != 4 or not input.dtype.is_floating:
-        raise errors.ValueError_(f"rnnt_loss: input must be floating of shape [batch, time, labels + 1, classes], got "
-                                 f"{errors.describe(input)}")
+        raise errors.ValueError_(
+            f"rnnt_loss: input must be floating of shape [batch, time, labels + 1, classes], got "
+            f"{errors.describe(input)}"
+        )
     batch, steps, rows, _ = input.shape
     room = min(rows - 1, label.shape[-1] if isinstance(label, Tensor) and label.ndim else 0)
     _check("rnnt_loss", input, label, input_lengths, label_lengths, blank, batch, steps, room, 1)
@@ -276,26 +293,34 @@ def hsigmoid_loss(input, label, num_classes, weight, bias=None, path_table=None,
     name = "hsigmoid_loss"
     n, shape = input.shape[0] if input.ndim else 0, list(input.shape)
     if len(shape) != 2 or list(label.shape) not in ([n], [n, 1]) or weight.ndim != 2 or weight.shape[1] != shape[1]:
-        raise errors.ValueError_(f"{name}: input [N, D], label [N] or [N, 1] and weight [nodes, D] are required, got "
-                                 f"{shape}, {list(label.shape)} and {list(weight.shape)}")
+        raise errors.ValueError_(
+            f"{name}: input [N, D], label [N] or [N, 1] and weight [nodes, D] are required, got "
+            f"{shape}, {list(label.shape)} and {list(weight.shape)}"
+        )
     if num_classes < 2:
         raise errors.ValueError_(f"{name}: num_classes must be 2 or more, got {num_classes}")
     if bias is not None and bias.size != weight.shape[0]:
-        raise errors.ValueError_(f"{name}: bias must have {weight.shape[0]} elements, one for each row of weight, got "
-                                 f"shape {list(bias.shape)}")
+        raise errors.ValueError_(
+            f"{name}: bias must have {weight.shape[0]} elements, one for each row of weight, got "
+            f"shape {list(bias.shape)}"
+        )
     if (path_table is None) != (path_code is None):
         raise errors.ValueError_(f"{name}: path_table and path_code must be given together")
     if path_table is None:
         if weight.shape[0] < num_classes - 1:
-            raise errors.ValueError_(f"{name}: weight must have {num_classes - 1} rows, the inner nodes, got shape "
-                                     f"{list(weight.shape)}")
+            raise errors.ValueError_(
+                f"{name}: weight must have {num_classes - 1} rows, the inner nodes, got shape {list(weight.shape)}"
+            )
         check_ids(name, label, num_classes, "the label", None, errors.ValueError_)
     else:
         if path_table.ndim != 2 or list(path_table.shape) != list(path_code.shape) or path_table.shape[0] != n:
-            raise errors.ValueError_(f"{name}: path_table and path_code must have shape [{n}, depth], got "
-                                     f"{list(path_table.shape)} and {list(path_code.shape)}")
+            raise errors.ValueError_(
+                f"{name}: path_table and path_code must have shape [{n}, depth], got "
+                f"{list(path_table.shape)} and {list(path_code.shape)}"
+            )
         nodes = host_value(path_table)
         if nodes is not None and nodes.max() >= weight.shape[0]:
-            raise errors.ValueError_(f"{name}: path_table names the node {nodes.max()}, weight has {weight.shape[0]} "
-                                     "rows")
+            raise errors.ValueError_(
+                f"{name}: path_table names the node {nodes.max()}, weight has {weight.shape[0]} rows"
+            )
     return _hsigmoid_loss(input, label, weight, bias, path_table, path_code, int(num_classes))

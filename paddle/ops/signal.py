@@ -1,4 +1,5 @@
 """Short-time Fourier analysis: frames of a signal, their overlap, and the transforms made of them."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -17,8 +18,9 @@ def _positive(name: str, argument: str, value: Any, most: int | None = None) -> 
     """An int of at least 1 (and at most `most`), ValueError otherwise."""
     if not hasattr(value, "__index__") or value.__index__() < 1 or most is not None and value.__index__() > most:
         limit = "" if most is None else f" and at most {most}"
-        raise errors.ValueError_(f"{name}: {argument} must be an int of at least 1{limit}, got "
-                                 f"{errors.describe(value)}")
+        raise errors.ValueError_(
+            f"{name}: {argument} must be an int of at least 1{limit}, got {errors.describe(value)}"
+        )
     return value.__index__()
 
 
@@ -28,6 +30,7 @@ def _check_axis(name: str, axis: Any) -> None:
 
 
 # ---- frames ----
+
 
 def _positions(frames: int, frame_length: int, hop_length: int) -> np.ndarray:
     """The positions in the signal of the elements of the frames, shape [frame_length, frames]."""
@@ -101,14 +104,16 @@ def overlap_add(x, hop_length, axis=-1):
 
 # ---- short-time Fourier transforms ----
 
+
 def _arguments(name: str, n_fft: Any, hop_length: Any, win_length: Any, window: Any, points: int | None = None):
     """n_fft, hop_length and win_length with their defaults as ints; `points` is the length of the signal."""
     n_fft = _positive(name, "n_fft", n_fft, points)
     win_length = n_fft if win_length is None else _positive(name, "win_length", win_length, n_fft)
     hop_length = _positive(name, "hop_length", n_fft // 4 if hop_length is None else hop_length)
     if window is not None and (tensor_of(name, window, "window").ndim != 1 or window.shape[0] != win_length):
-        raise errors.ValueError_(f"{name}: window must have the shape [{win_length}] that win_length says, got "
-                                 f"{errors.describe(window)}")
+        raise errors.ValueError_(
+            f"{name}: window must have the shape [{win_length}] that win_length says, got {errors.describe(window)}"
+        )
     return n_fft, hop_length, win_length
 
 
@@ -135,8 +140,17 @@ def _stft(x, window, n_fft, hop_length, win_length, pad_mode, norm, onesided):
 
 
 @api
-def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False,
-         onesided=None):
+def stft(
+    x,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+):
     """The short-time Fourier transform (Allen, Rabiner, "A Unified Approach to Short-Time Fourier Analysis", 1977).
 
     Args:
@@ -169,8 +183,16 @@ def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, p
         raise errors.ValueError_("stft: onesided must be False where x or window is complex")
     if onesided is None:
         onesided = not _is_complex(x, window)
-    return _stft(_wide(x), window, n_fft, hop_length, win_length, pad_mode if center else None,
-                 "ortho" if normalized else "backward", bool(onesided))
+    return _stft(
+        _wide(x),
+        window,
+        n_fft,
+        hop_length,
+        win_length,
+        pad_mode if center else None,
+        "ortho" if normalized else "backward",
+        bool(onesided),
+    )
 
 
 @op(method=False, export=False, name="istft", static="n_fft hop_length win_length length")
@@ -188,8 +210,18 @@ def _istft(x, window, n_fft, hop_length, win_length, center, norm, onesided, len
 
 
 @api
-def istft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=True,
-          length=None, return_complex=False):
+def istft(
+    x,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    normalized=False,
+    onesided=True,
+    length=None,
+    return_complex=False,
+):
     """The inverse of `stft`: the signal with the least squared difference of its frames (Griffin, Lim, "Signal
     Estimation from Modified Short-Time Fourier Transform", 1984).
 
@@ -212,8 +244,10 @@ def istft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, 
     _positive("istft", "hop_length", hop_length, win_length)
     wanted = n_fft // 2 + 1 if onesided else n_fft
     if x.shape[-2] != wanted:
-        raise errors.ValueError_(f"istft: x must have {wanted} frequencies for n_fft={n_fft}, "
-                                 f"onesided={bool(onesided)}, got {errors.describe(x)}")
+        raise errors.ValueError_(
+            f"istft: x must have {wanted} frequencies for n_fft={n_fft}, "
+            f"onesided={bool(onesided)}, got {errors.describe(x)}"
+        )
     if return_complex and onesided:
         raise errors.ValueError_("istft: onesided must be False where return_complex is True")
     if _is_complex(window) and not return_complex:
@@ -224,8 +258,18 @@ def istft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, 
         raise errors.ValueError_(f"istft: {x.shape[-1]} frames leave nothing of the signal where center is True")
     if not x.dtype.is_complex:
         x = cast(x, complex_type(_wide(x).dtype))
-    out, least = _istft(x, window, n_fft, hop_length, win_length, bool(center), "ortho" if normalized else "backward",
-                        bool(onesided), length, bool(return_complex))
+    out, least = _istft(
+        x,
+        window,
+        n_fft,
+        hop_length,
+        win_length,
+        bool(center),
+        "ortho" if normalized else "backward",
+        bool(onesided),
+        length,
+        bool(return_complex),
+    )
     if not _all(least, lambda weight: weight > 1e-11):
         raise errors.ValueError_("istft: the windows do not cover every element of the signal; it cannot be restored")
     return out

@@ -1,4 +1,5 @@
 """Special functions: error functions, gamma functions and their relatives, Bessel functions."""
+
 from __future__ import annotations
 
 import functools
@@ -14,8 +15,8 @@ from ..engine.promotion import as_float, promote
 from ..engine.tensor import Tensor
 from .math import _all
 
-
 # ---- error functions ----
+
 
 @op(inplace=True)
 def erf(x):
@@ -40,6 +41,7 @@ def erfinv(x):
 
 
 # ---- gamma functions ----
+
 
 def _digamma(x):
     zero = x == 0

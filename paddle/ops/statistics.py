@@ -1,4 +1,5 @@
 """Order statistics and histograms."""
+
 from __future__ import annotations
 
 import builtins
@@ -11,15 +12,15 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float
 from ..engine.tensor import Tensor
-from .reduction import reduction_axes, check_tensor
+from .reduction import check_tensor, reduction_axes
 from .search import device_tensor, host_array, order
 
 
 def _rows(x, axes):
     """x with the reduced axes flattened into one at the end."""
     x = jnp.moveaxis(x, axes, range(-len(axes), 0)) if axes else x[..., None]
-    kept = x.shape[:x.ndim - max(len(axes), 1)]
-    return x.reshape(kept + (int(np.prod(x.shape[len(kept):])),))
+    kept = x.shape[: x.ndim - max(len(axes), 1)]
+    return x.reshape(kept + (int(np.prod(x.shape[len(kept) :])),))
 
 
 def _unrows(rows, shape, axes):
@@ -36,13 +37,16 @@ def _missing(rows):
 
 # ---- median ----
 
+
 def _middle(rows, skip_nan):
     """(the lower and the upper middle element of each row, whether the result is NaN); length of rows above 0."""
     missing = _missing(rows)
     valid = jnp.sum(~missing, -1, keepdims=True) if skip_nan else rows.shape[-1]
     ordered = jnp.sort(rows, -1)
-    low, high = (jnp.take_along_axis(ordered, jnp.broadcast_to(jnp.maximum(i, 0), rows.shape[:-1] + (1,)), -1)
-                 for i in ((valid - 1) // 2, valid // 2))
+    low, high = (
+        jnp.take_along_axis(ordered, jnp.broadcast_to(jnp.maximum(i, 0), rows.shape[:-1] + (1,)), -1)
+        for i in ((valid - 1) // 2, valid // 2)
+    )
     lost = jnp.all(missing, -1, keepdims=True) if skip_nan else jnp.any(missing, -1, keepdims=True)
     return low, high, lost
 
@@ -173,7 +177,8 @@ def _quantile(x, q, axis, keepdim, interpolation, skip_nan):
         low = jnp.stack([jnp.take_along_axis(ordered, i, -1) for i in below.astype(np.int64)])
         high = jnp.stack([jnp.take_along_axis(ordered, i, -1) for i in above.astype(np.int64)])
         weight = {"lower": 0.0, "higher": 1.0, "nearest": 0.0, "midpoint": jnp.where(below == above, 0, 0.5)}.get(
-            interpolation, place - below)
+            interpolation, place - below
+        )
         weight = jnp.asarray(weight).astype(x.dtype)
         out = jnp.where(weight == 0, low, jnp.where(weight == 1, high, low + (high - low) * weight))
         lost = jnp.all(missing, -1, keepdims=True) if skip_nan else jnp.any(missing, -1, keepdims=True)
@@ -187,21 +192,25 @@ def _quantile_of(name, x, q, axis, keepdim, interpolation, skip_nan):
     if not isinstance(x, Tensor):
         raise errors.TypeError_(f"{name}: x must be a Tensor, got {errors.describe(x)}")
     if interpolation not in _INTERPOLATIONS:
-        raise errors.ValueError_(f"{name}: interpolation must be one of {', '.join(_INTERPOLATIONS)}, got "
-                                 f"{interpolation!r}")
+        raise errors.ValueError_(
+            f"{name}: interpolation must be one of {', '.join(_INTERPOLATIONS)}, got {interpolation!r}"
+        )
     if isinstance(q, (list, tuple)):
         q = np.asarray([float(v) for v in q], np.float64)
     elif not isinstance(q, (int, float, Tensor, np.ndarray)):
         raise errors.TypeError_(f"{name}: q must be a number, a list of numbers or a Tensor, got {errors.describe(q)}")
     if isinstance(q, (Tensor, np.ndarray)) and (q.size == 0 or q.ndim > 1):
-        raise errors.ValueError_(f"{name}: q must hold one number at least in one dimension at most, got shape "
-                                 f"{list(q.shape)}")
+        raise errors.ValueError_(
+            f"{name}: q must hold one number at least in one dimension at most, got shape {list(q.shape)}"
+        )
     levels = q if not isinstance(q, Tensor) else q._value
     if not isinstance(levels, jax.core.Tracer) and not np.all((np.asarray(levels) >= 0) & (np.asarray(levels) <= 1)):
         raise errors.ValueError_(f"{name}: q must lie between 0 and 1, got {errors.describe(q)}")
     for a in axis if isinstance(axis, (list, tuple)) else () if axis is None else (axis,):
         if not isinstance(a, (int, np.integer)):
-            raise errors.ValueError_(f"{name}: axis must be None, an int or a list of ints, got {errors.describe(axis)}")
+            raise errors.ValueError_(
+                f"{name}: axis must be None, an int or a list of ints, got {errors.describe(axis)}"
+            )
     return _quantile(x, float(q) if isinstance(q, (int, float)) else q, axis, keepdim, interpolation, skip_nan)
 
 
@@ -235,6 +244,7 @@ def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
 
 
 # ---- histograms ----
+
 
 def _bin_count(name, bins, least=1):
     bins = bins.item() if isinstance(bins, Tensor) else bins
@@ -321,11 +331,12 @@ def histogram_bin_edges(input, bins=100, min=0.0, max=0.0):
 def _histogramdd(x, edges, weights, bins, ranges, density):
     depth = x.shape[-1]
     x = as_float(x).reshape(-1, depth)
-    span = None if ranges is None else [ranges[2 * i:2 * i + 2] for i in range(depth)]
+    span = None if ranges is None else [ranges[2 * i : 2 * i + 2] for i in range(depth)]
     if edges is None and x.shape[0] == 0:
         span = span or [(0.0, 1.0)] * depth
-    counts, edges = jnp.histogramdd(x, list(bins) if edges is None else edges, span,
-                                    None if weights is None else weights.reshape(-1), density)
+    counts, edges = jnp.histogramdd(
+        x, list(bins) if edges is None else edges, span, None if weights is None else weights.reshape(-1), density
+    )
     return (counts.astype(x.dtype), *[e.astype(x.dtype) for e in edges])
 
 
@@ -356,12 +367,15 @@ def histogramdd(x, bins=10, ranges=None, density=False, weights=None):
     depth = x.shape[-1]
     bins = [bins] * depth if isinstance(bins, (int, np.integer)) else list(bins)
     if len(bins) != depth:
-        raise errors.ValueError_(f"histogramdd: bins must have one entry for each of the {depth} coordinates, got "
-                                 f"{len(bins)}")
+        raise errors.ValueError_(
+            f"histogramdd: bins must have one entry for each of the {depth} coordinates, got {len(bins)}"
+        )
     if ranges is not None and len(ranges) != 2 * depth:
         raise errors.ValueError_(f"histogramdd: ranges must have {2 * depth} numbers, got {len(ranges)}")
     if weights is not None and list(weights.shape) != list(x.shape[:-1]):
-        raise errors.ValueError_(f"histogramdd: weights must have shape {list(x.shape[:-1])}, got {list(weights.shape)}")
+        raise errors.ValueError_(
+            f"histogramdd: weights must have shape {list(x.shape[:-1])}, got {list(weights.shape)}"
+        )
     edges = None
     if builtins.all(isinstance(b, Tensor) for b in bins):
         edges, bins = bins, ()
@@ -401,5 +415,6 @@ def bincount(x, weights=None, minlength=0):
     values = host_array("bincount", weights)
     if values.shape != array.shape:
         raise errors.ValueError_(f"bincount: weights have shape {list(values.shape)}, x {list(array.shape)}")
-    return device_tensor(np.bincount(array, values,
-                                     minlength).astype(np.float32 if values.dtype == np.float32 else np.float64), x)
+    return device_tensor(
+        np.bincount(array, values, minlength).astype(np.float32 if values.dtype == np.float32 else np.float64), x
+    )

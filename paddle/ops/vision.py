@@ -1,4 +1,5 @@
 """Images and feature maps: rearranging pixels and channels, patches, resizing, sampling at a grid."""
+
 from __future__ import annotations
 
 import functools
@@ -21,6 +22,7 @@ nn_api = functools.partial(api, method=False)
 
 
 # ---- pixels and channels ----
+
 
 def _image(name, x, data_format, factor, argument):
     """Whether channels are last, for a 4-D x; checks the factor too."""
@@ -103,7 +105,7 @@ def channel_shuffle(x, groups, data_format="NCHW"):
     c = x.shape[axis]
     if c % groups:
         raise errors.ValueError_(f"channel_shuffle: groups must divide the {c} channels, got {groups}")
-    grouped = x.reshape(x.shape[:axis] + (groups, c // groups) + x.shape[axis + 1:])
+    grouped = x.reshape(x.shape[:axis] + (groups, c // groups) + x.shape[axis + 1 :])
     return jnp.swapaxes(grouped, axis, axis + 1).reshape(x.shape)
 
 
@@ -156,6 +158,7 @@ def temporal_shift(x, seg_num, shift_ratio=0.25, name=None, data_format="NCHW"):
 
 # ---- patches ----
 
+
 def _patches(name, lengths, kernel_sizes, strides, paddings, dilations):
     """(kernel, stride, pads, dilation, number of patches) along two axes."""
     kernel = window.sizes(name, "kernel_sizes", kernel_sizes, 2)
@@ -167,8 +170,10 @@ def _patches(name, lengths, kernel_sizes, strides, paddings, dilations):
         pads = [(p, p) for p in window.sizes(name, "paddings", paddings, 2, 0)]
     counts = [(n + sum(p) - d * (k - 1) - 1) // s + 1 for n, p, d, k, s in zip(lengths, pads, dilation, kernel, stride)]
     if min(counts) < 1:
-        raise errors.ValueError_(f"{name}: no patch of size {list(kernel)} with dilation {list(dilation)} fits into "
-                                 f"{list(lengths)} with padding {[list(p) for p in pads]}")
+        raise errors.ValueError_(
+            f"{name}: no patch of size {list(kernel)} with dilation {list(dilation)} fits into "
+            f"{list(lengths)} with padding {[list(p) for p in pads]}"
+        )
     return kernel, stride, pads, dilation, counts
 
 
@@ -205,9 +210,16 @@ def unfold(x, kernel_sizes, strides=1, paddings=0, dilations=1):
     return _unfold(x, *_patches("unfold", x.shape[2:], kernel_sizes, strides, paddings, dilations))
 
 
-@nn_op(static="output_sizes kernel_sizes strides paddings dilations",
-       aliases={"output_size": "output_sizes", "kernel_size": "kernel_sizes", "stride": "strides",
-                "padding": "paddings", "dilation": "dilations"})
+@nn_op(
+    static="output_sizes kernel_sizes strides paddings dilations",
+    aliases={
+        "output_size": "output_sizes",
+        "kernel_size": "kernel_sizes",
+        "stride": "strides",
+        "padding": "paddings",
+        "dilation": "dilations",
+    },
+)
 def fold(x, output_sizes, kernel_sizes, strides=1, paddings=0, dilations=1):
     """The transpose of `unfold`: patches added up to an image (col2im).
 
@@ -230,8 +242,9 @@ def fold(x, output_sizes, kernel_sizes, strides=1, paddings=0, dilations=1):
     plan = _patches("fold", sizes, kernel_sizes, strides, paddings, dilations)
     size, count = int(np.prod(plan[0])), int(np.prod(plan[-1]))
     if x.ndim != 3 or x.shape[1] % size or x.shape[2] != count:
-        raise errors.ValueError_(f"fold: x must have shape [N, C * {size}, {count}] for this image and kernel, got "
-                                 f"{list(x.shape)}")
+        raise errors.ValueError_(
+            f"fold: x must have shape [N, C * {size}, {count}] for this image and kernel, got {list(x.shape)}"
+        )
     like = jax.ShapeDtypeStruct((x.shape[0], x.shape[1] // size, *sizes), x.dtype)
     return jax.linear_transpose(lambda image: _unfold(image, *plan), like)(x)[0]
 
@@ -299,8 +312,10 @@ def _resize(x, counts, ratios, mode, align_corners, align_mode, antialias, last)
         if weights is None:
             out = jnp.take(out, taps[:, 0], axis)
         else:
-            out = sum(jnp.take(out, taps[:, k], axis) * jnp.asarray(weights[:, k], out.dtype).reshape(shape)
-                      for k in range(taps.shape[1]))
+            out = sum(
+                jnp.take(out, taps[:, k], axis) * jnp.asarray(weights[:, k], out.dtype).reshape(shape)
+                for k in range(taps.shape[1])
+            )
     return out
 
 
@@ -316,8 +331,17 @@ def _numbers(value: Any) -> list:
 
 
 @nn_api
-def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0, data_format=None,
-                recompute_scale_factor=None, antialias=False):
+def interpolate(
+    x,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=False,
+    align_mode=0,
+    data_format=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
     """Resize the spatial axes.
 
     Args:
@@ -342,16 +366,18 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     n = len(x.shape) - 2
     mode = mode.lower() if isinstance(mode, str) else mode
     if mode not in ("nearest", "area", *_MODES):
-        raise errors.ValueError_(f"{name}: mode must be nearest, linear, bilinear, trilinear, bicubic or area, got "
-                                 f"{mode!r}")
+        raise errors.ValueError_(
+            f"{name}: mode must be nearest, linear, bilinear, trilinear, bicubic or area, got {mode!r}"
+        )
     if n not in (1, 2, 3) or mode in _MODES and _MODES[mode] != n:
         wanted = f"{_MODES[mode] + 2}-D" if mode in _MODES else "3-D, 4-D or 5-D"
         raise errors.ValueError_(f"{name}: mode {mode!r} needs x to be {wanted}, got shape {list(x.shape)}")
     formats = {1: ("NCW", "NWC", "NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}[n]
     data_format = formats[0] if data_format is None else data_format
     if data_format not in formats:
-        raise errors.ValueError_(f"{name}: data_format must be {' or '.join(formats)} for x of shape {list(x.shape)}, "
-                                 f"got {data_format!r}")
+        raise errors.ValueError_(
+            f"{name}: data_format must be {' or '.join(formats)} for x of shape {list(x.shape)}, got {data_format!r}"
+        )
     if align_mode not in (0, 1):
         raise errors.ValueError_(f"{name}: align_mode must be 0 or 1, got {align_mode!r}")
     if align_corners and mode in ("nearest", "area"):
@@ -359,8 +385,9 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     if antialias and mode not in ("bilinear", "bicubic"):
         raise errors.ValueError_(f"{name}: antialias is possible for bilinear and bicubic, got mode {mode!r}")
     if (size is None) == (scale_factor is None):
-        raise errors.ValueError_(f"{name}: give either size or scale_factor, got size={size} and "
-                                 f"scale_factor={scale_factor}")
+        raise errors.ValueError_(
+            f"{name}: give either size or scale_factor, got size={size} and scale_factor={scale_factor}"
+        )
     if recompute_scale_factor and size is not None:
         raise errors.ValueError_(f"{name}: recompute_scale_factor has no meaning with size")
     last = data_format[-1] == "C"
@@ -368,8 +395,9 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     given = _numbers(size if scale_factor is None else scale_factor)
     given = given * n if len(given) == 1 else given
     if len(given) != n or not all(isinstance(g, (int, float)) and g > 0 for g in given):
-        raise errors.ValueError_(f"{name}: {'size' if scale_factor is None else 'scale_factor'} must be {n} positive "
-                                 f"numbers, got {given}")
+        raise errors.ValueError_(
+            f"{name}: {'size' if scale_factor is None else 'scale_factor'} must be {n} positive numbers, got {given}"
+        )
     counts = [int(g) if scale_factor is None else int(length * g) for g, length in zip(given, lengths)]
     if min(counts) < 1 or min(lengths) < 1:
         raise errors.ValueError_(f"{name}: the spatial shape would become {counts} from {lengths}; both need elements")
@@ -401,6 +429,7 @@ def upsample(x, size=None, scale_factor=None, mode="nearest", align_corners=Fals
 
 
 # ---- sampling ----
+
 
 @nn_op(export=False, name="affine_grid")
 def _affine_grid(theta, shape, align_corners):
@@ -438,8 +467,10 @@ def affine_grid(theta, out_shape, align_corners=True):
     n = len(shape) - 2
     fits = n in (2, 3) and list(theta.shape) == [shape[0], n, n + 1]
     if not fits or not all(isinstance(s, int) and s > 0 for s in shape):
-        raise errors.ValueError_(f"affine_grid: theta [N, 2, 3] with out_shape [N, C, H, W], or [N, 3, 4] with [N, C, "
-                                 f"D, H, W] are required, got {list(theta.shape)} and {list(shape)}")
+        raise errors.ValueError_(
+            f"affine_grid: theta [N, 2, 3] with out_shape [N, C, H, W], or [N, 3, 4] with [N, C, "
+            f"D, H, W] are required, got {list(theta.shape)} and {list(shape)}"
+        )
     return _affine_grid(theta, shape, bool(align_corners))
 
 
@@ -477,12 +508,15 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=Tr
     if mode not in ("bilinear", "nearest"):
         raise errors.ValueError_(f"grid_sample: mode must be 'bilinear' or 'nearest', got {mode!r}")
     if padding_mode not in ("zeros", "border", "reflection"):
-        raise errors.ValueError_(f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', got "
-                                 f"{padding_mode!r}")
+        raise errors.ValueError_(
+            f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', got {padding_mode!r}"
+        )
     n = x.ndim - 2
     if n not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != n or grid.shape[0] != x.shape[0]:
-        raise errors.ValueError_(f"grid_sample: x [N, C, H, W] and grid [N, OH, OW, 2] (or one axis more and 3) are "
-                                 f"required, got {list(x.shape)} and {list(grid.shape)}")
+        raise errors.ValueError_(
+            f"grid_sample: x [N, C, H, W] and grid [N, OH, OW, 2] (or one axis more and 3) are "
+            f"required, got {list(x.shape)} and {list(grid.shape)}"
+        )
     lengths = x.shape[2:]
     places = grid.shape[1:-1]
     if 0 in lengths:
@@ -507,6 +541,7 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=Tr
             index = index * length + jnp.clip(jnp.nan_to_num(at), 0, length - 1).astype(np.int32)
         values = jnp.take_along_axis(flat, index[:, None, :], 2)
         return jnp.where(inside[:, None, :], values, 0) if padding_mode == "zeros" else values
+
     if mode == "nearest":
         out = read([jnp.round(at) for at in coordinates])
     else:

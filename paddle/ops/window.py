@@ -1,4 +1,5 @@
 """Reading the arguments of operators that slide windows (convolution, pooling, unfold): sizes, padding, layout."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -36,13 +37,15 @@ def sizes(name: str, argument: str, value: Any, n: int, least: int = 1) -> tuple
     if len(found) == 1:
         found *= n
     if len(found) != n or not all(_is_int(v) and v >= least for v in found):
-        raise errors.ValueError_(f"{name}: {argument} must be an int or a list of {n} ints of at least {least}, got "
-                                 f"{errors.describe(value)}")
+        raise errors.ValueError_(
+            f"{name}: {argument} must be an int or a list of {n} ints of at least {least}, got {errors.describe(value)}"
+        )
     return tuple(int(v) for v in found)
 
 
-def pairs(name: str, padding: Any, n: int, last: bool, lengths: tuple, kernel: tuple,
-          stride: tuple) -> list[tuple[int, int]]:
+def pairs(
+    name: str, padding: Any, n: int, last: bool, lengths: tuple, kernel: tuple, stride: tuple
+) -> list[tuple[int, int]]:
     """Padding in any official form, as (before, after) for each spatial axis.
 
     "SAME" (ceil(length / stride) windows, dilation ignored, the odd element after), "VALID", an int, n ints, 2n ints
@@ -62,14 +65,17 @@ def pairs(name: str, padding: Any, n: int, last: bool, lengths: tuple, kernel: t
         if len(padding) == n + 2 and all(isinstance(p, (list, tuple)) and len(p) == 2 for p in padding):
             outside = [padding[0], padding[-1 if last else 1]]
             if any(v != 0 for p in outside for v in p):
-                raise errors.ValueError_(f"{name}: batch and channels cannot be padded, got "
-                                         f"padding={list(map(list, padding))}")
+                raise errors.ValueError_(
+                    f"{name}: batch and channels cannot be padded, got padding={list(map(list, padding))}"
+                )
             found = list(padding[1:-1] if last else padding[2:])
         elif len(padding) == n:
             found = [(p, p) for p in padding]
         elif len(padding) == 2 * n:
             found = list(zip(padding[::2], padding[1::2]))
     if found is None or not all(_is_int(v) and v >= 0 for p in found for v in p):
-        raise errors.ValueError_(f"{name}: padding must be 'SAME', 'VALID', an int, {n} ints, {2 * n} ints or a pair "
-                                 f"for each axis, none negative, got {errors.describe(padding)}")
+        raise errors.ValueError_(
+            f"{name}: padding must be 'SAME', 'VALID', an int, {n} ints, {2 * n} ints or a pair "
+            f"for each axis, none negative, got {errors.describe(padding)}"
+        )
     return [(int(a), int(b)) for a, b in found]

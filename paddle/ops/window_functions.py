@@ -1,7 +1,9 @@
 """Windows that taper a signal at its ends."""
+
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +14,9 @@ from ..engine.place import parse_place, put
 from ..engine.tensor import Tensor, _make
 
 
-def _window(name: str, length: int, periodic: bool, function: Callable, dtype: Any, device: Any,
-            requires_grad: bool) -> Tensor:
+def _window(
+    name: str, length: int, periodic: bool, function: Callable, dtype: Any, device: Any, requires_grad: bool
+) -> Tensor:
     """`function` of positions from 0 to 1; a periodic window is a symmetric one of one element more, without its
     last."""
     if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
@@ -34,8 +37,9 @@ def _cosines(*factors: float) -> Callable:
 
 
 @api(method=False)
-def hann_window(window_length, periodic=True, *, dtype="float32", layout=None, device=None, pin_memory=False,
-                requires_grad=False):
+def hann_window(
+    window_length, periodic=True, *, dtype="float32", layout=None, device=None, pin_memory=False, requires_grad=False
+):
     """The Hann window 0.5 - 0.5 cos(2 pi t).
 
     Args:
@@ -58,8 +62,18 @@ def hann_window(window_length, periodic=True, *, dtype="float32", layout=None, d
 
 
 @api(method=False)
-def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype="float32", layout=None, device=None,
-                   pin_memory=False, requires_grad=False):
+def hamming_window(
+    window_length,
+    periodic=True,
+    alpha=0.54,
+    beta=0.46,
+    *,
+    dtype="float32",
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+):
     """The Hamming window alpha - beta cos(2 pi t); other arguments as in `hann_window`.
 
     Example:
@@ -70,8 +84,9 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
 
 
 @api(method=False)
-def blackman_window(window_length, periodic=True, *, dtype="float32", layout=None, device=None, pin_memory=False,
-                    requires_grad=False):
+def blackman_window(
+    window_length, periodic=True, *, dtype="float32", layout=None, device=None, pin_memory=False, requires_grad=False
+):
     """The Blackman window 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t); arguments as in `hann_window`.
 
     Example:
@@ -82,28 +97,40 @@ def blackman_window(window_length, periodic=True, *, dtype="float32", layout=Non
 
 
 @api(method=False)
-def bartlett_window(window_length, periodic=True, *, dtype="float32", layout=None, device=None, pin_memory=False,
-                    requires_grad=False):
+def bartlett_window(
+    window_length, periodic=True, *, dtype="float32", layout=None, device=None, pin_memory=False, requires_grad=False
+):
     """The Bartlett window, a triangle; arguments as in `hann_window`.
 
     Example:
         >>> paddle.bartlett_window(4).tolist()
         [0.0, 0.5, 1.0, 0.5]
     """
-    return _window("bartlett_window", window_length, periodic, lambda t: 1 - np.abs(2 * t - 1), dtype, device,
-                   requires_grad)
+    return _window(
+        "bartlett_window", window_length, periodic, lambda t: 1 - np.abs(2 * t - 1), dtype, device, requires_grad
+    )
 
 
 @api(method=False)
-def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype="float32", layout=None, device=None,
-                  pin_memory=False,
-                  requires_grad=False):
+def kaiser_window(
+    window_length,
+    periodic=True,
+    beta=12.0,
+    *,
+    dtype="float32",
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+):
     """The Kaiser window I0(beta sqrt(1 - (2t - 1)^2)) / I0(beta); other arguments as in `hann_window`.
 
     Example:
         >>> paddle.kaiser_window(4, beta=5.0, dtype="float64").numpy().round(2).tolist()
         [0.04, 0.55, 1.0, 0.55]
     """
+
     def kaiser(t):
         return np.i0(beta * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))) / np.i0(beta)
+
     return _window("kaiser_window", window_length, periodic, kaiser, dtype, device, requires_grad)

@@ -1,4 +1,5 @@
 """paddle.optimizer: optimizers, and schedules of the learning rate in `lr`."""
+
 from . import lr
 from .adadelta import Adadelta
 from .adagrad import Adagrad
@@ -16,5 +17,20 @@ from .rmsprop import RMSProp
 from .rprop import Rprop
 from .sgd import SGD
 
-__all__ = ["Optimizer", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "RAdam", "RMSProp", "Adadelta", "SGD", "Rprop", "Momentum",
-           "NAdam", "Lamb", "LBFGS"]
+__all__ = [
+    "Optimizer",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "ASGD",
+    "RAdam",
+    "RMSProp",
+    "Adadelta",
+    "SGD",
+    "Rprop",
+    "Momentum",
+    "NAdam",
+    "Lamb",
+    "LBFGS",
+]

@@ -1,4 +1,5 @@
 """Adadelta."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -26,7 +27,9 @@ class Adadelta(Optimizer):
     _hyper = ("epsilon", "rho")
     _states = ("_avg_squared_grad", "_avg_squared_update")
 
-    def __init__(self, learning_rate=0.001, epsilon=1e-6, rho=0.95, parameters=None, weight_decay=None, grad_clip=None, name=None):
+    def __init__(
+        self, learning_rate=0.001, epsilon=1e-6, rho=0.95, parameters=None, weight_decay=None, grad_clip=None, name=None
+    ):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._epsilon = self._check_range("epsilon", epsilon)
         self._rho = self._check_range("rho", rho)

@@ -1,4 +1,5 @@
 """Adagrad."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -28,8 +29,16 @@ class Adagrad(Optimizer):
     _hyper = ("epsilon",)
     _states = ("moment",)
 
-    def __init__(self, learning_rate, epsilon=1e-6, parameters=None, weight_decay=None, grad_clip=None, name=None,
-                 initial_accumulator_value=0.0):
+    def __init__(
+        self,
+        learning_rate,
+        epsilon=1e-6,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+        initial_accumulator_value=0.0,
+    ):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._epsilon = self._check_range("epsilon", epsilon)
         self.initial_accumulator_value = self._check_range("initial_accumulator_value", initial_accumulator_value)

@@ -1,4 +1,5 @@
 """Adam."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -55,8 +56,21 @@ class Adam(Optimizer):
     _states = ("moment1", "moment2")
     _scalars = ("beta1_pow_acc", "beta2_pow_acc")
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, parameters=None, weight_decay=None,
-                 grad_clip=None, lazy_mode=False, multi_precision=False, use_multi_tensor=False, amsgrad=False, name=None):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        lazy_mode=False,
+        multi_precision=False,
+        use_multi_tensor=False,
+        amsgrad=False,
+        name=None,
+    ):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._set_adam(beta1, beta2, epsilon, amsgrad)
         self._lazy_mode = lazy_mode

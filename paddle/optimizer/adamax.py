@@ -1,4 +1,5 @@
 """Adamax."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -28,8 +29,17 @@ class Adamax(Optimizer):
     _states = ("moment", "inf_norm")
     _scalars = ("beta1_pow_acc",)
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, parameters=None, weight_decay=None,
-                 grad_clip=None, name=None):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+    ):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._beta1 = self._check_range("beta1", beta1, 0, 1)
         self._beta2 = self._check_range("beta2", beta2, 0, 1)
@@ -43,4 +53,8 @@ class Adamax(Optimizer):
         m = h.beta1 * s["moment"] + (1 - h.beta1) * g
         largest = jnp.maximum(jnp.abs(g), h.beta2 * s["inf_norm"] + h.epsilon)
         power = s["beta1_pow_acc"]
-        return p - h.lr / (1 - power) * m / largest, {"moment": m, "inf_norm": largest, "beta1_pow_acc": power * h.beta1}
+        return p - h.lr / (1 - power) * m / largest, {
+            "moment": m,
+            "inf_norm": largest,
+            "beta1_pow_acc": power * h.beta1,
+        }

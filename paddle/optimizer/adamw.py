@@ -1,4 +1,5 @@
 """AdamW: Adam with decoupled weight decay."""
+
 from __future__ import annotations
 
 from ..engine import errors
@@ -34,9 +35,23 @@ class AdamW(Adam):
     _hyper = ("beta1", "beta2", "epsilon", "weight_decay")
     _per_parameter = ("lr_ratio", "decays")
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, parameters=None, weight_decay=0.01,
-                 use_lowprecision_moment=False, lr_ratio=None, apply_decay_param_fun=None, grad_clip=None, lazy_mode=False,
-                 multi_precision=False, amsgrad=False, name=None):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameters=None,
+        weight_decay=0.01,
+        use_lowprecision_moment=False,
+        lr_ratio=None,
+        apply_decay_param_fun=None,
+        grad_clip=None,
+        lazy_mode=False,
+        multi_precision=False,
+        amsgrad=False,
+        name=None,
+    ):
         for what, function in (("lr_ratio", lr_ratio), ("apply_decay_param_fun", apply_decay_param_fun)):
             if function is not None and not callable(function):
                 raise errors.TypeError_(f"AdamW: {what} must be a function, got {errors.describe(function)}")
@@ -59,7 +74,9 @@ class AdamW(Adam):
 
     def _check_coefficient(self, decay):
         if isinstance(decay, bool) or not isinstance(decay, (int, float, Tensor)):
-            raise errors.TypeError_(f"{type(self).__name__}: weight_decay must be a number, got {errors.describe(decay)}")
+            raise errors.TypeError_(
+                f"{type(self).__name__}: weight_decay must be a number, got {errors.describe(decay)}"
+            )
 
     def _check_group_decay(self, group):
         self._check_coefficient(group["weight_decay"])

@@ -1,4 +1,5 @@
 """Averaged stochastic gradient descent."""
+
 from __future__ import annotations
 
 import jax.lax
@@ -34,8 +35,16 @@ class ASGD(Optimizer):
     _scalars = ("m",)
     _scalar_dtypes = {"m": np.int64}
 
-    def __init__(self, learning_rate=0.001, batch_num=1, parameters=None, weight_decay=None, grad_clip=None, multi_precision=False,
-                 name=None):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        batch_num=1,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        multi_precision=False,
+        name=None,
+    ):
         if batch_num is None or not batch_num > 0:
             raise errors.ValueError_(f"ASGD: batch_num must be positive, got {batch_num}")
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)

@@ -1,4 +1,5 @@
 """Lamb: Adam with a rate for each parameter."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -35,11 +36,25 @@ class Lamb(Optimizer):
     _states = ("moment1", "moment2")
     _scalars = ("beta1_pow_acc", "beta2_pow_acc")
 
-    def __init__(self, learning_rate=0.001, lamb_weight_decay=0.01, beta1=0.9, beta2=0.999, epsilon=1e-6, parameters=None,
-                 grad_clip=None, exclude_from_weight_decay_fn=None, multi_precision=False, always_adapt=False, name=None):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        lamb_weight_decay=0.01,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-6,
+        parameters=None,
+        grad_clip=None,
+        exclude_from_weight_decay_fn=None,
+        multi_precision=False,
+        always_adapt=False,
+        name=None,
+    ):
         if exclude_from_weight_decay_fn is not None and not callable(exclude_from_weight_decay_fn):
-            raise errors.TypeError_("Lamb: exclude_from_weight_decay_fn must be a function, got "
-                                    + errors.describe(exclude_from_weight_decay_fn))
+            raise errors.TypeError_(
+                "Lamb: exclude_from_weight_decay_fn must be a function, got "
+                + errors.describe(exclude_from_weight_decay_fn)
+            )
         self._exclude_from_weight_decay_fn = exclude_from_weight_decay_fn
         super().__init__(learning_rate, parameters, None, grad_clip, name)
         self._beta1 = self._check_range("beta1", beta1, 0, 1)
@@ -68,4 +83,5 @@ class Lamb(Optimizer):
             if not h.always_adapt:
                 trust = jnp.where(decay == 0, 1.0, trust)
             return p - h.lr * trust * step
+
         return h.each(adapted, p, step), {"moment1": m, "moment2": v, **next_powers(s, h)}

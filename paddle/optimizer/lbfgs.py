@@ -1,9 +1,11 @@
 """L-BFGS."""
+
 from __future__ import annotations
 
 import functools
 import warnings
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +31,7 @@ def _moved(flat: Any, step: Any, direction: Any, shapes: tuple) -> list:
     out, start = [], 0
     for shape, dtype in shapes:
         size = int(np.prod(shape, dtype=np.int64))
-        out.append(flat[start:start + size].reshape(shape).astype(dtype))
+        out.append(flat[start : start + size].reshape(shape).astype(dtype))
         start += size
     return out
 
@@ -65,6 +67,7 @@ def _direction(g: Any, S: Any, Y: Any, rho: Any, first: Any, count: Any, scale: 
     def forth(k, r):
         i = (first + k) % room
         return r + S[i] * (alphas[i] - rho[i] * jnp.vdot(Y[i], r))
+
     q, alphas = jax.lax.fori_loop(0, count, back, (-g, jnp.zeros_like(rho)))
     return jax.lax.fori_loop(0, count, forth, q * scale), alphas
 
@@ -103,11 +106,25 @@ class LBFGS(Optimizer):
 
     type = "lbfgs"
 
-    def __init__(self, learning_rate=1.0, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100,
-                 line_search_fn=None, parameters=None, weight_decay=None, grad_clip=None, name=None):
+    def __init__(
+        self,
+        learning_rate=1.0,
+        max_iter=20,
+        max_eval=None,
+        tolerance_grad=1e-7,
+        tolerance_change=1e-9,
+        history_size=100,
+        line_search_fn=None,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+    ):
         super().__init__(learning_rate, parameters, None, None, name)
         if weight_decay is not None or grad_clip is not None:
-            warnings.warn("LBFGS: weight_decay and grad_clip have no effect; add a penalty to the loss instead", stacklevel=4)
+            warnings.warn(
+                "LBFGS: weight_decay and grad_clip have no effect; add a penalty to the loss instead", stacklevel=4
+            )
         if line_search_fn not in (None, "strong_wolfe"):
             raise errors.ValueError_(f"LBFGS: line_search_fn must be None or 'strong_wolfe', got {line_search_fn!r}")
         for what, value in (("max_iter", max_iter), ("history_size", history_size)):
@@ -180,9 +197,11 @@ class LBFGS(Optimizer):
                 break
             calls = 0
             if self.line_search_fn == "strong_wolfe":
+
                 def at(t: float) -> tuple[float, jax.Array, float]:
                     value, gradient = self._evaluate(closure, x, t, d)  # noqa: B023  (called in this iteration only)
                     return value, gradient, float(_summary(gradient, d)[2])  # noqa: B023
+
                 loss, g, step, calls = strong_wolfe(at, step, float(jnp.max(jnp.abs(d))), loss, g, slope)
                 self._move(x, step, d)
             elif done != self.max_iter:
@@ -195,8 +214,11 @@ class LBFGS(Optimizer):
             evaluations += calls
             progress["func_evals"] += calls
             progress.update(d=d, alpha=step)
-            if evaluations >= self.max_eval or abs(loss - before) < self.tolerance_change \
-                    or float(jnp.max(jnp.abs(d))) * step <= self.tolerance_change:
+            if (
+                evaluations >= self.max_eval
+                or abs(loss - before) < self.tolerance_change
+                or float(jnp.max(jnp.abs(d))) * step <= self.tolerance_change
+            ):
                 break
         progress.update(d=d, alpha=step)
         return first_loss
@@ -222,19 +244,23 @@ class LBFGS(Optimizer):
         S, Y, rho = (jnp.zeros((room, *shape), g.dtype) for shape in (g.shape, g.shape, ()))
         if self._count:
             order = (self._first + np.arange(self._count)) % len(self._history[2])
-            S, Y, rho = (new.at[:self._count].set(old[order]) for new, old in zip((S, Y, rho), self._history))
+            S, Y, rho = (new.at[: self._count].set(old[order]) for new, old in zip((S, Y, rho), self._history))
         self._first = 0
         return S, Y, rho
 
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
         """Not possible for this optimizer: it has to evaluate the loss several times; use `step(closure)`."""
-        raise errors.NotImplemented_("LBFGS.minimize: this optimizer evaluates the loss several times; use step(closure)")
+        raise errors.NotImplemented_(
+            "LBFGS.minimize: this optimizer evaluates the loss several times; use step(closure)"
+        )
 
     # ---- state ----
     def state_dict(self):
         """The state: {"state": a dict of numbers, Tensors and lists of Tensors} (copies)."""
+
         def tensor(array):
             return _make(jnp.array(array, copy=True))
+
         state = {key: tensor(value) if isinstance(value, jax.Array) else value for key, value in self._progress.items()}
         if state and self._history is not None:
             order = [(self._first + i) % len(self._history[2]) for i in range(self._count)]
@@ -250,11 +276,15 @@ class LBFGS(Optimizer):
         state = dict(state_dict.get("state", {}))
         if "LR_Scheduler" in state_dict and hasattr(self._learning_rate, "set_state_dict"):
             self._learning_rate.set_state_dict(state_dict["LR_Scheduler"])
-        pairs = [[jnp.array(t._value if isinstance(t, Tensor) else t) for t in state.pop(key, None) or []]
-                 for key in ("old_sk", "old_yk", "ro")]
+        pairs = [
+            [jnp.array(t._value if isinstance(t, Tensor) else t) for t in state.pop(key, None) or []]
+            for key in ("old_sk", "old_yk", "ro")
+        ]
         state.pop("al", None)
-        self._progress = {key: jnp.array(v._value if isinstance(v, Tensor) else v) if isinstance(v, (Tensor, np.ndarray)) else v
-                          for key, v in state.items()}
+        self._progress = {
+            key: jnp.array(v._value if isinstance(v, Tensor) else v) if isinstance(v, (Tensor, np.ndarray)) else v
+            for key, v in state.items()
+        }
         self._first, self._count = 0, len(pairs[0])
         self._history = tuple(map(jnp.stack, pairs)) if self._count else None
 
@@ -273,8 +303,18 @@ def _cubic(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float, low
     return min(max(best, low), high) if np.isfinite(best) else (low + high) / 2
 
 
-def strong_wolfe(at: Callable, step: float, size: float, loss: float, g: Any, slope: float, c1: float = 1e-4, c2: float = 0.9,
-                 tolerance: float = 1e-9, limit: int = 25) -> tuple[float, Any, float, int]:
+def strong_wolfe(
+    at: Callable,
+    step: float,
+    size: float,
+    loss: float,
+    g: Any,
+    slope: float,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance: float = 1e-9,
+    limit: int = 25,
+) -> tuple[float, Any, float, int]:
     """A step that meets the strong Wolfe conditions (Nocedal and Wright, algorithms 3.5 and 3.6).
 
     Args:

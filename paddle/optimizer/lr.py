@@ -2,6 +2,7 @@
 
 Every schedule here is a closed form of the epoch: `step(epoch)` and as many single steps give the same rate.
 """
+
 from __future__ import annotations
 
 import math
@@ -13,9 +14,26 @@ import numpy as np
 from ..engine import errors
 from ..engine.tensor import Tensor
 
-__all__ = ["LRScheduler", "NoamDecay", "PiecewiseDecay", "NaturalExpDecay", "InverseTimeDecay", "PolynomialDecay",
-           "LinearWarmup", "ExponentialDecay", "MultiStepDecay", "StepDecay", "LambdaDecay", "ReduceOnPlateau",
-           "CosineAnnealingDecay", "MultiplicativeDecay", "OneCycleLR", "CyclicLR", "LinearLR", "CosineAnnealingWarmRestarts"]
+__all__ = [
+    "LRScheduler",
+    "NoamDecay",
+    "PiecewiseDecay",
+    "NaturalExpDecay",
+    "InverseTimeDecay",
+    "PolynomialDecay",
+    "LinearWarmup",
+    "ExponentialDecay",
+    "MultiStepDecay",
+    "StepDecay",
+    "LambdaDecay",
+    "ReduceOnPlateau",
+    "CosineAnnealingDecay",
+    "MultiplicativeDecay",
+    "OneCycleLR",
+    "CyclicLR",
+    "LinearLR",
+    "CosineAnnealingWarmRestarts",
+]
 
 
 def _check(condition: bool, owner: Any, text: str) -> None:
@@ -53,7 +71,9 @@ class LRScheduler:
 
     def __init__(self, learning_rate: float = 0.1, last_epoch: int = -1, verbose: bool = False):
         if not isinstance(learning_rate, (float, int)):
-            raise errors.TypeError_(f"{type(self).__name__}: learning_rate must be a float, got {errors.describe(learning_rate)}")
+            raise errors.TypeError_(
+                f"{type(self).__name__}: learning_rate must be a float, got {errors.describe(learning_rate)}"
+            )
         _check(learning_rate >= 0, self, f"learning_rate must not be negative, got {learning_rate}")
         self.base_lr = float(learning_rate)
         self.last_lr = float(learning_rate)
@@ -127,8 +147,8 @@ class NoamDecay(LRScheduler):
 
     def get_lr(self):
         epoch = self.last_epoch
-        rising = epoch * self.warmup_steps ** -1.5
-        return self.base_lr * self.d_model ** -0.5 * (min(epoch ** -0.5, rising) if epoch > 0 else rising)
+        rising = epoch * self.warmup_steps**-1.5
+        return self.base_lr * self.d_model**-0.5 * (min(epoch**-0.5, rising) if epoch > 0 else rising)
 
 
 class PiecewiseDecay(LRScheduler):
@@ -145,8 +165,11 @@ class PiecewiseDecay(LRScheduler):
 
     def __init__(self, boundaries, values, last_epoch=-1, verbose=False):
         _check(len(boundaries) > 0, self, "boundaries must not be empty")
-        _check(len(values) == len(boundaries) + 1, self,
-               f"values must have one element more than boundaries, got {len(values)} and {len(boundaries)}")
+        _check(
+            len(values) == len(boundaries) + 1,
+            self,
+            f"values must have one element more than boundaries, got {len(values)} and {len(boundaries)}",
+        )
         self.boundaries = boundaries
         self.values = values
         super().__init__(values[0] if isinstance(values[0], (int, float)) else 0.1, last_epoch, verbose)
@@ -206,7 +229,11 @@ class PolynomialDecay(LRScheduler):
     """
 
     def __init__(self, learning_rate, decay_steps, end_lr=0.0001, power=1.0, cycle=False, last_epoch=-1, verbose=False):
-        _check(isinstance(decay_steps, int) and decay_steps > 0, self, f"decay_steps must be a positive int, got {decay_steps}")
+        _check(
+            isinstance(decay_steps, int) and decay_steps > 0,
+            self,
+            f"decay_steps must be a positive int, got {decay_steps}",
+        )
         _check(power > 0, self, f"power must be positive, got {power}")
         self.decay_steps = decay_steps
         self.end_lr = end_lr
@@ -243,7 +270,11 @@ class LinearWarmup(LRScheduler):
 
     def __init__(self, learning_rate, warmup_steps, start_lr, end_lr, last_epoch=-1, verbose=False):
         _check_type(learning_rate, (int, float, LRScheduler), self, "learning_rate")
-        _check(isinstance(warmup_steps, int) and warmup_steps > 0, self, f"warmup_steps must be a positive int, got {warmup_steps}")
+        _check(
+            isinstance(warmup_steps, int) and warmup_steps > 0,
+            self,
+            f"warmup_steps must be a positive int, got {warmup_steps}",
+        )
         _check(end_lr >= start_lr, self, f"end_lr ({end_lr}) must not be below start_lr ({start_lr})")
         self.learning_rate = learning_rate
         self.warmup_steps = warmup_steps
@@ -287,7 +318,7 @@ class ExponentialDecay(LRScheduler):
         super().__init__(learning_rate, last_epoch, verbose)
 
     def get_lr(self):
-        return self.base_lr * self.gamma ** self.last_epoch
+        return self.base_lr * self.gamma**self.last_epoch
 
 
 class MultiStepDecay(LRScheduler):
@@ -304,7 +335,9 @@ class MultiStepDecay(LRScheduler):
 
     def __init__(self, learning_rate, milestones, gamma=0.1, last_epoch=-1, verbose=False):
         _check_type(milestones, (tuple, list), self, "milestones")
-        _check(all(a < b for a, b in zip(milestones, milestones[1:])), self, f"milestones must ascend, got {milestones}")
+        _check(
+            all(a < b for a, b in zip(milestones, milestones[1:])), self, f"milestones must ascend, got {milestones}"
+        )
         _check(gamma < 1, self, f"gamma must be below 1, got {gamma}")
         self.milestones = milestones
         self.gamma = gamma
@@ -362,7 +395,9 @@ class MultiplicativeDecay(LRScheduler):
 
     def __init__(self, learning_rate, lr_lambda, last_epoch=-1, verbose=False):
         if not callable(lr_lambda):
-            raise errors.TypeError_(f"MultiplicativeDecay: lr_lambda must be a function, got {errors.describe(lr_lambda)}")
+            raise errors.TypeError_(
+                f"MultiplicativeDecay: lr_lambda must be a function, got {errors.describe(lr_lambda)}"
+            )
         self.lr_lambda = lr_lambda
         self._product = (0, 1.0)  # of the factors up to this epoch
         super().__init__(learning_rate, last_epoch, verbose)
@@ -400,8 +435,19 @@ class ReduceOnPlateau(LRScheduler):
         0.5
     """
 
-    def __init__(self, learning_rate, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
-                 min_lr=0, epsilon=1e-8, verbose=False):
+    def __init__(
+        self,
+        learning_rate,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        epsilon=1e-8,
+        verbose=False,
+    ):
         _check(mode in ("min", "max"), self, f"mode must be 'min' or 'max', got {mode!r}")
         _check(factor < 1, self, f"factor must be below 1, got {factor}")
         _check(threshold_mode in ("rel", "abs"), self, f"threshold_mode must be 'rel' or 'abs', got {threshold_mode!r}")
@@ -429,10 +475,16 @@ class ReduceOnPlateau(LRScheduler):
     def step(self, metrics, epoch=None):
         """Tell the metric of an epoch: a number, or an array or tensor of one element."""
         if isinstance(metrics, (Tensor, np.ndarray)):
-            _check(int(metrics.size) == 1, self, f"metrics must be one number, got shape {list(metrics.shape)}; take its mean")
+            _check(
+                int(metrics.size) == 1,
+                self,
+                f"metrics must be one number, got shape {list(metrics.shape)}; take its mean",
+            )
             metrics = float(metrics.item())
         elif not isinstance(metrics, numbers.Real):
-            raise errors.TypeError_(f"ReduceOnPlateau: metrics must be a number, array or Tensor, got {errors.describe(metrics)}")
+            raise errors.TypeError_(
+                f"ReduceOnPlateau: metrics must be a number, array or Tensor, got {errors.describe(metrics)}"
+            )
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.cooldown_counter > 0:
             self.cooldown_counter -= 1
@@ -541,8 +593,18 @@ class OneCycleLR(LRScheduler):
         1.0
     """
 
-    def __init__(self, max_learning_rate, total_steps, divide_factor=25.0, end_learning_rate=0.0001, phase_pct=0.3,
-                 anneal_strategy="cos", three_phase=False, last_epoch=-1, verbose=False):
+    def __init__(
+        self,
+        max_learning_rate,
+        total_steps,
+        divide_factor=25.0,
+        end_learning_rate=0.0001,
+        phase_pct=0.3,
+        anneal_strategy="cos",
+        three_phase=False,
+        last_epoch=-1,
+        verbose=False,
+    ):
         _check_type(max_learning_rate, (float, int), self, "max_learning_rate")
         _check(max_learning_rate >= 0, self, f"max_learning_rate must not be negative, got {max_learning_rate}")
         _check_type(end_learning_rate, (float, int), self, "end_learning_rate")
@@ -551,7 +613,11 @@ class OneCycleLR(LRScheduler):
         _check(total_steps > 0, self, f"total_steps must be positive, got {total_steps}")
         _check_type(phase_pct, (float, int), self, "phase_pct")
         _check(0 <= phase_pct <= 1, self, f"phase_pct must be between 0 and 1, got {phase_pct}")
-        _check(anneal_strategy in ("cos", "linear"), self, f"anneal_strategy must be 'cos' or 'linear', got {anneal_strategy!r}")
+        _check(
+            anneal_strategy in ("cos", "linear"),
+            self,
+            f"anneal_strategy must be 'cos' or 'linear', got {anneal_strategy!r}",
+        )
         _check(divide_factor != 0, self, "divide_factor must not be 0")
         first, top, end = max_learning_rate / float(divide_factor), float(max_learning_rate), float(end_learning_rate)
         rise = phase_pct * total_steps - 1
@@ -567,7 +633,7 @@ class OneCycleLR(LRScheduler):
     def get_lr(self):
         step = self.last_epoch
         _check(step <= self.total_steps, self, f"step {step} lies beyond total_steps, {self.total_steps}")
-        for (begin, start), (end, stop) in zip(self._knots, self._knots[1:]):
+        for (begin, start), (end, stop) in zip(self._knots, self._knots[1:]):  # noqa: B007
             if step <= end:
                 break
         part = (step - begin) / (end - begin) if end != begin else 1.0
@@ -592,8 +658,19 @@ class CyclicLR(LRScheduler):
         0.75
     """
 
-    def __init__(self, base_learning_rate, max_learning_rate, step_size_up, step_size_down=None, mode="triangular", exp_gamma=1.0,
-                 scale_fn=None, scale_mode="cycle", last_epoch=-1, verbose=False):
+    def __init__(
+        self,
+        base_learning_rate,
+        max_learning_rate,
+        step_size_up,
+        step_size_down=None,
+        mode="triangular",
+        exp_gamma=1.0,
+        scale_fn=None,
+        scale_mode="cycle",
+        last_epoch=-1,
+        verbose=False,
+    ):
         _check_type(max_learning_rate, (float, int), self, "max_learning_rate")
         _check(max_learning_rate >= 0, self, f"max_learning_rate must not be negative, got {max_learning_rate}")
         _check_type(step_size_up, int, self, "step_size_up")
@@ -603,10 +680,17 @@ class CyclicLR(LRScheduler):
             _check(step_size_down > 0, self, f"step_size_down must be positive, got {step_size_down}")
         _check_type(exp_gamma, (float, int), self, "exp_gamma")
         step_size_down = step_size_up if step_size_down is None else step_size_down
-        scales = {"triangular": (self._flat_scale, "cycle"), "triangular2": (self._halving_scale, "cycle"),
-                  "exp_range": (self._exponential_scale, "iterations")}
+        scales = {
+            "triangular": (self._flat_scale, "cycle"),
+            "triangular2": (self._halving_scale, "cycle"),
+            "exp_range": (self._exponential_scale, "iterations"),
+        }
         _check(mode in scales or scale_fn is not None, self, f"mode must be one of {', '.join(scales)}, got {mode!r}")
-        _check(scale_mode in ("cycle", "iterations"), self, f"scale_mode must be 'cycle' or 'iterations', got {scale_mode!r}")
+        _check(
+            scale_mode in ("cycle", "iterations"),
+            self,
+            f"scale_mode must be 'cycle' or 'iterations', got {scale_mode!r}",
+        )
         if scale_fn is not None and not callable(scale_fn):
             raise errors.TypeError_(f"CyclicLR: scale_fn must be a function, got {errors.describe(scale_fn)}")
         self.cycle_size = float(step_size_up + step_size_down)
@@ -625,7 +709,7 @@ class CyclicLR(LRScheduler):
         return 1 / 2.0 ** (cycle - 1)
 
     def _exponential_scale(self, iterations: float) -> float:
-        return self.gamma ** iterations
+        return self.gamma**iterations
 
     def get_lr(self):
         step = self.last_epoch

@@ -1,4 +1,5 @@
 """Gradient descent with momentum."""
+
 from __future__ import annotations
 
 from ..engine import errors
@@ -33,8 +34,19 @@ class Momentum(Optimizer):
     _options = ("use_nesterov",)
     _states = ("velocity",)
 
-    def __init__(self, learning_rate=0.001, momentum=0.9, parameters=None, use_nesterov=False, weight_decay=None, grad_clip=None,
-                 multi_precision=False, rescale_grad=1.0, use_multi_tensor=False, name=None):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        momentum=0.9,
+        parameters=None,
+        use_nesterov=False,
+        weight_decay=None,
+        grad_clip=None,
+        multi_precision=False,
+        rescale_grad=1.0,
+        use_multi_tensor=False,
+        name=None,
+    ):
         if momentum is None:
             raise errors.ValueError_("Momentum: momentum must be given")
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)

@@ -5,12 +5,14 @@ array for each kind, because the number of arrays is what a call costs; a large 
 is what one step does: its packs, the order of the arrays, and the executable. Executables are shared by all optimizers
 that do the same (`_executable`); whatever may change between steps is an input.
 """
+
 from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -64,7 +66,9 @@ class Pack:
             return jnp.array(array, copy=True)
         start = sum(_size(s) for s in self.shapes[:index])
         lead = array.shape[:-1]
-        return jax.lax.slice_in_dim(array, start, start + _size(self.shapes[index]), axis=-1).reshape(lead + self.shapes[index])
+        return jax.lax.slice_in_dim(array, start, start + _size(self.shapes[index]), axis=-1).reshape(
+            lead + self.shapes[index]
+        )
 
 
 def _size(shape: tuple) -> int:
@@ -109,12 +113,22 @@ class Spec(NamedTuple):
 def _executable(spec: Spec, donate: bool) -> Callable:
     def step(*args):
         return _step(spec, *args)
+
     step.__name__ = step.__qualname__ = spec.rule.__name__.lower() + "_step"
     return jax.jit(step, donate_argnums=(1, 4, 5) if donate else (1, 5))
 
 
-def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, large: list, states: list, starts: list,
-          inverse_scale: Any) -> tuple:
+def _step(
+    spec: Spec,
+    numbers: Any,
+    scalars: Any,
+    grads: list,
+    small: list,
+    large: list,
+    states: list,
+    starts: list,
+    inverse_scale: Any,
+) -> tuple:
     """One step on arrays.
 
     Args:
@@ -133,8 +147,8 @@ def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, larg
         (parameters pack by pack, states, scalars, gradients to be written back, whether a gradient is infinite or NaN)
     """
     width = len(spec.numbers)
-    rows = [numbers[i * width:(i + 1) * width] for i in range(len(spec.packs))]
-    rest = numbers[len(spec.packs) * width:]
+    rows = [numbers[i * width : (i + 1) * width] for i in range(len(spec.packs))]
+    rest = numbers[len(spec.packs) * width :]
     source, params, offsets = iter(grads), {True: iter(large), False: iter(small)}, iter(starts)
     flat_grads, flat_params, given, splits, each = [], [], [], [], []
     for pack, state in zip(spec.packs, states):
@@ -142,10 +156,14 @@ def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, larg
         old = None if pack.master else [next(params[pack.single]) for _ in range(pack.count)]
         for p, g in zip(old or mine, mine):
             if p.shape != g.shape:
-                raise errors.ValueError_(f"{spec.rule.__name__}: a parameter of shape {list(p.shape)} has a gradient of shape "
-                                         f"{list(g.shape)}")
+                raise errors.ValueError_(
+                    f"{spec.rule.__name__}: a parameter of shape {list(p.shape)} has a gradient of shape "
+                    f"{list(g.shape)}"
+                )
         given.append(mine)
-        split = functools.partial(_split, [g.shape for g in mine], None if pack.single else [next(offsets) for _ in mine])
+        split = functools.partial(
+            _split, [g.shape for g in mine], None if pack.single else [next(offsets) for _ in mine]
+        )
         splits.append(split)
         each.append(functools.partial(_each, split))
         flat_grads.append(_join([g.astype(pack.compute_dtype) for g in mine], pack.single))
@@ -165,8 +183,11 @@ def _step(spec: Spec, numbers: Any, scalars: Any, grads: list, small: list, larg
         p, g = flat_params[k].astype(dtype), flat_grads[k]
         if pack.writes:
             written.extend(part.astype(mine.dtype) for part, mine in zip(splits[k](g), given[k]))
-        h = SimpleNamespace(**{name: rows[k][i].astype(dtype) for i, name in enumerate(spec.numbers)}, **dict(spec.options),
-                            each=each[k])
+        h = SimpleNamespace(
+            **{name: rows[k][i].astype(dtype) for i, name in enumerate(spec.numbers)},
+            **dict(spec.options),
+            each=each[k],
+        )
         if "rescale_grad" in spec.numbers:
             g = g * h.rescale_grad
         if pack.decay is not None:
@@ -201,7 +222,9 @@ def _split(shapes: list, starts: list | None, flat: Any) -> list:
     if starts is None:
         return [flat]
     flat = jax.lax.optimization_barrier(flat)
-    return [jax.lax.dynamic_slice_in_dim(flat, start, _size(shape)).reshape(shape) for shape, start in zip(shapes, starts)]
+    return [
+        jax.lax.dynamic_slice_in_dim(flat, start, _size(shape)).reshape(shape) for shape, start in zip(shapes, starts)
+    ]
 
 
 def _each(split: Callable, fn: Callable, *arrays: Any) -> Any:
@@ -245,8 +268,17 @@ class Plan:
 
     __slots__ = ("packs", "order", "spec", "scaled_spec", "clips", "dtype", "small", "large", "starts", "written")
 
-    def __init__(self, packs: list[Pack], order: list[int], rule: type, options: tuple, states: tuple, scalars: tuple,
-                 numbers: tuple, clips: list):
+    def __init__(
+        self,
+        packs: list[Pack],
+        order: list[int],
+        rule: type,
+        options: tuple,
+        states: tuple,
+        scalars: tuple,
+        numbers: tuple,
+        clips: list,
+    ):
         self.packs, self.order = packs, order
         groups = sorted({pack.kind.group for pack in packs if pack.kind.clipped and clips[pack.kind.group] is not None})
         self.clips = [clips[g] for g in groups]
@@ -260,8 +292,20 @@ class Plan:
             kind = pack.kind
             clip = groups.index(kind.group) if kind.clipped and kind.group in groups else None
             writes = clip is not None and self.clips[clip]._writes_back
-            specs.append(PackSpec(pack.row, len(pack.members), pack.single, kind.decay[0] if kind.decay else None, clip, writes,
-                                  kind.dtype, kind.compute_dtype, kind.master, kind.sharding))
+            specs.append(
+                PackSpec(
+                    pack.row,
+                    len(pack.members),
+                    pack.single,
+                    kind.decay[0] if kind.decay else None,
+                    clip,
+                    writes,
+                    kind.dtype,
+                    kind.compute_dtype,
+                    kind.master,
+                    kind.sharding,
+                )
+            )
             mine = range(at, at + len(pack.members))
             at = mine.stop
             if not kind.master:
@@ -275,7 +319,9 @@ class Plan:
         self.scaled_spec = self.spec._replace(packs=tuple(s._replace(writes=True) for s in specs))
         self.dtype = np.float64 if any(s.compute_dtype == np.float64 for s in specs) else np.float32
 
-    def run(self, params: list[Tensor], grads: list[Tensor], numbers: list[float], scalars: Any, inverse_scale: Any = None) -> tuple:
+    def run(
+        self, params: list[Tensor], grads: list[Tensor], numbers: list[float], scalars: Any, inverse_scale: Any = None
+    ) -> tuple:
         """Make the step. Returns (the new scalars, whether a gradient was infinite or NaN)."""
         params = [params[i] for i in self.order]
         grads = [grads[i] for i in self.order]
@@ -284,8 +330,15 @@ class Plan:
         donate = bool(large) and not isinstance(values[0], jax.core.Tracer) and not _held_elsewhere(large)
         run = _executable(self.spec if inverse_scale is None else self.scaled_spec, donate)
         new_params, states, scalars, written, bad = run(
-            np.array(numbers, self.dtype), scalars, values, [params[i]._value for i in self.small], [p._value for p in large],
-            [list(pack.states.values()) for pack in self.packs], self.starts, inverse_scale)
+            np.array(numbers, self.dtype),
+            scalars,
+            values,
+            [params[i]._value for i in self.small],
+            [p._value for p in large],
+            [list(pack.states.values()) for pack in self.packs],
+            self.starts,
+            inverse_scale,
+        )
         for p, value in zip(params, new_params):
             if type(p._storage) is Storage:
                 p._storage.value = value  # the version stays: a graph that is kept may go on with the old value

@@ -1,4 +1,5 @@
 """NAdam: Adam with Nesterov momentum."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -34,8 +35,18 @@ class NAdam(Optimizer):
     _scalars = ("momentum_decay_pow", "beta2_pow", "mu_product")
     _scalar_shape = None
 
-    def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, epsilon=1e-8, momentum_decay=0.004, parameters=None,
-                 weight_decay=None, grad_clip=None, name=None):
+    def __init__(
+        self,
+        learning_rate=0.002,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        momentum_decay=0.004,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+    ):
         if isinstance(learning_rate, (int, float)):
             self._check_range("learning_rate", learning_rate)
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
@@ -50,10 +61,16 @@ class NAdam(Optimizer):
     @staticmethod
     def _update(p, g, s, h):
         decay_power, power2 = s["momentum_decay_pow"] * _DECAY, s["beta2_pow"] * h.beta2
-        shrunk = decay_power ** h.momentum_decay
-        mu, next_mu = (h.beta1 * (1 - 0.5 * x) for x in (shrunk, shrunk * _DECAY ** h.momentum_decay))
+        shrunk = decay_power**h.momentum_decay
+        mu, next_mu = (h.beta1 * (1 - 0.5 * x) for x in (shrunk, shrunk * _DECAY**h.momentum_decay))
         product = s["mu_product"] * mu
         m, v = moments(g, s, h)
         direction = next_mu * m / (1 - product * next_mu) + (1 - mu) * g / (1 - product)
-        new = {"moment1": m, "moment2": v, "momentum_decay_pow": decay_power, "beta2_pow": power2, "mu_product": product}
+        new = {
+            "moment1": m,
+            "moment2": v,
+            "momentum_decay_pow": decay_power,
+            "beta2_pow": power2,
+            "mu_product": product,
+        }
         return p - h.lr * direction / (jnp.sqrt(v / (1 - power2)) + h.epsilon), new

@@ -1,12 +1,13 @@
 """The base class of the optimizers: parameters, groups, learning rate, state. The step itself is in `multi_tensor`."""
+
 from __future__ import annotations
 
 import functools
 import re
 import warnings
 import weakref
-from collections.abc import Iterator
-from typing import Any, Callable, ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = ["Optimizer"]
 
 def _clean(method: Callable) -> Callable:
     """Cut our own frames from tracebacks."""
+
     @functools.wraps(method)
     def call(*args, **kwargs):
         try:
@@ -32,11 +34,13 @@ def _clean(method: Callable) -> Callable:
         except Exception as e:
             errors.trim(e)
             raise
+
     return call
 
 
 def _parameters_first(init: Callable) -> Callable:
     """Let a constructor also take the parameters in the first place: ``SGD(net.parameters(), learning_rate=0.1)``."""
+
     @functools.wraps(init)
     def call(self, *args, **kwargs):
         if args and isinstance(args[0], (list, tuple, Iterator)):
@@ -48,6 +52,7 @@ def _parameters_first(init: Callable) -> Callable:
         except Exception as e:
             errors.trim(e)
             raise
+
     return call
 
 
@@ -113,7 +118,9 @@ class Optimizer:
         self._homes: dict[int, tuple[Pack, int, Any]] = {}  # of a parameter's id: pack, position, weak reference
         self._plans: dict[tuple, Plan] = {}
         self._rows: Any = None  # the scalars of all packs
-        self._loose: dict[int, tuple[Any, dict]] = {}  # states of parameters without a pack, by id: weak reference, states
+        self._loose: dict[
+            int, tuple[Any, dict]
+        ] = {}  # states of parameters without a pack, by id: weak reference, states
         self._param_groups: list = []
         self._groups: list[dict] = [{}]
         self._group_of: dict[int, int] = {}
@@ -126,11 +133,20 @@ class Optimizer:
         """For pickle and deepcopy: the states go with their parameters, the packs are made again."""
         held = [(ref(), entry) for ref, entry in self._loose.values()]
         for pack in self._packs:
-            held += [(ref(), {**{name: pack.state(name, index) for name in pack.states}, **self._scalars_of(pack)})
-                     for index, ref in enumerate(pack.members)]
+            held += [
+                (ref(), {**{name: pack.state(name, index) for name in pack.states}, **self._scalars_of(pack)})
+                for index, ref in enumerate(pack.members)
+            ]
         groups = [(p, self._group_of[id(p)]) for group in self._param_groups for p in group["params"]]
-        return {**self.__dict__, "_packs": [], "_homes": {}, "_plans": {}, "_rows": None, "_group_of": groups,
-                "_loose": [(p, entry) for p, entry in held if p is not None]}
+        return {
+            **self.__dict__,
+            "_packs": [],
+            "_homes": {},
+            "_plans": {},
+            "_rows": None,
+            "_group_of": groups,
+            "_loose": [(p, entry) for p, entry in held if p is not None],
+        }
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
@@ -143,12 +159,16 @@ class Optimizer:
             return rate
         if isinstance(rate, (float, int, np.floating)) and not isinstance(rate, bool):
             return float(rate)
-        raise errors.TypeError_(f"{type(self).__name__}: learning_rate must be a float or an LRScheduler, got {errors.describe(rate)}")
+        raise errors.TypeError_(
+            f"{type(self).__name__}: learning_rate must be a float or an LRScheduler, got {errors.describe(rate)}"
+        )
 
     def _check_clip(self, clip: Any) -> Any:
         if clip is not None and not isinstance(clip, ClipGradBase):
-            raise errors.TypeError_(f"{type(self).__name__}: grad_clip must be ClipGradByGlobalNorm, ClipGradByNorm, "
-                                    f"ClipGradByValue or a class derived from ClipGradBase, got {errors.describe(clip)}")
+            raise errors.TypeError_(
+                f"{type(self).__name__}: grad_clip must be ClipGradByGlobalNorm, ClipGradByNorm, "
+                f"ClipGradByValue or a class derived from ClipGradBase, got {errors.describe(clip)}"
+            )
         return clip
 
     def _check_decay(self, decay: Any) -> Any:
@@ -156,7 +176,9 @@ class Optimizer:
             return decay
         if isinstance(decay, Tensor) or isinstance(decay, (int, float, np.number)) and not isinstance(decay, bool):
             return L2Decay(float(decay))
-        raise errors.TypeError_(f"{type(self).__name__}: weight_decay must be a float, L1Decay or L2Decay, got {errors.describe(decay)}")
+        raise errors.TypeError_(
+            f"{type(self).__name__}: weight_decay must be a float, L1Decay or L2Decay, got {errors.describe(decay)}"
+        )
 
     def _check_range(self, name: str, value: Any, low: float = 0.0, high: float = float("inf")) -> Any:
         """A number in [low, high), or a Tensor with one."""
@@ -172,11 +194,15 @@ class Optimizer:
     def _take_parameters(self, parameters: Any) -> None:
         who = type(self).__name__
         if isinstance(parameters, (Tensor, dict, str)):
-            raise errors.TypeError_(f"{who}: parameters must be a list of Tensors or of dicts, got {errors.describe(parameters)}")
+            raise errors.TypeError_(
+                f"{who}: parameters must be a list of Tensors or of dicts, got {errors.describe(parameters)}"
+            )
         try:
             parameters = list(parameters)
         except TypeError:
-            raise errors.TypeError_(f"{who}: parameters must be a list of Tensors, got {errors.describe(parameters)}") from None
+            raise errors.TypeError_(
+                f"{who}: parameters must be a list of Tensors, got {errors.describe(parameters)}"
+            ) from None
         if parameters and isinstance(parameters[0], dict):
             self._given, self._groups = [], []
             for group in parameters:
@@ -185,15 +211,19 @@ class Optimizer:
         _check_tensors(who, parameters)
         unique = list({id(p): p for p in parameters}.values())
         if len(unique) < len(parameters):
-            warnings.warn(f"{who}: {len(parameters) - len(unique)} parameters are given more than once; each is updated once",
-                          stacklevel=4)
+            warnings.warn(
+                f"{who}: {len(parameters) - len(unique)} parameters are given more than once; each is updated once",
+                stacklevel=4,
+            )
         self._given = unique
 
     def _add_param_group(self, group: dict) -> None:
         """Add a group of parameters with settings of their own: a dict with "params"."""
         who = type(self).__name__
         if not isinstance(group, dict) or "params" not in group:
-            raise errors.ValueError_(f"{who}: a parameter group must be a dict with the key 'params', got {errors.describe(group)}")
+            raise errors.ValueError_(
+                f"{who}: a parameter group must be a dict with the key 'params', got {errors.describe(group)}"
+            )
         group = dict(group)
         params = group["params"]
         params = group["params"] = [params] if isinstance(params, Tensor) else list(params)
@@ -262,14 +292,17 @@ class Optimizer:
         if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)):
             raise errors.TypeError_(f"set_lr: value must be a float, got {errors.describe(value)}")
         if isinstance(self._learning_rate, LRScheduler):
-            raise errors.RuntimeError_("set_lr: the learning rate comes from an LRScheduler; use set_lr_scheduler, or change "
-                                       "the scheduler")
+            raise errors.RuntimeError_(
+                "set_lr: the learning rate comes from an LRScheduler; use set_lr_scheduler, or change the scheduler"
+            )
         self._learning_rate = float(value)
 
     def set_lr_scheduler(self, scheduler: LRScheduler) -> None:
         """Let a scheduler give the learning rate. TypeError when it is none."""
         if not isinstance(scheduler, LRScheduler):
-            raise errors.TypeError_(f"set_lr_scheduler: scheduler must be an LRScheduler, got {errors.describe(scheduler)}")
+            raise errors.TypeError_(
+                f"set_lr_scheduler: scheduler must be an LRScheduler, got {errors.describe(scheduler)}"
+            )
         self._learning_rate = scheduler
 
     # ---- the step ----
@@ -285,7 +318,9 @@ class Optimizer:
         """
         self._apply(self._with_gradients())
 
-    def minimize(self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None) -> tuple:
+    def minimize(
+        self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
+    ) -> tuple:
         """`step` with the gradients that `loss.backward()` left before; in a program, also build the backward pass.
 
         Returns:
@@ -303,13 +338,22 @@ class Optimizer:
         self.apply_gradients(pairs)
         return [], pairs
 
-    def backward(self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None,
-                 callbacks: Any = None) -> list[tuple[Tensor, Tensor]]:
+    def backward(
+        self,
+        loss: Any,
+        startup_program: Any = None,
+        parameters: Any = None,
+        no_grad_set: Any = None,
+        callbacks: Any = None,
+    ) -> list[tuple[Tensor, Tensor]]:
         """The parameters that have a gradient, with their gradients; `loss.backward()` has computed them."""
         chosen = None if parameters is None else {id(p) for p in parameters}
         excluded = {p if isinstance(p, str) else p.name for p in no_grad_set or ()}
-        return [(p, g) for p, g in self._with_gradients()
-                if (chosen is None or id(p) in chosen) and not (excluded and p.name in excluded)]
+        return [
+            (p, g)
+            for p, g in self._with_gradients()
+            if (chosen is None or id(p) in chosen) and not (excluded and p.name in excluded)
+        ]
 
     @_clean
     def apply_gradients(self, params_grads: list[tuple[Tensor, Tensor]]) -> list:
@@ -349,8 +393,13 @@ class Optimizer:
         """What decides in which pack a parameter belongs and can change between steps."""
         d = p.__dict__
         attributes = d.get("optimize_attr")
-        return (id(p), attributes["learning_rate"] if attributes else 1.0, d.get("regularizer"), d.get("need_clip", True),
-                p._value.dtype)
+        return (
+            id(p),
+            attributes["learning_rate"] if attributes else 1.0,
+            d.get("regularizer"),
+            d.get("need_clip", True),
+            p._value.dtype,
+        )
 
     def _hyper_of(self, group: dict) -> list[float]:
         values = []
@@ -391,15 +440,26 @@ class Optimizer:
         value = p._value
         decay = self._decay_of(p, group)
         if decay is not None and not (isinstance(decay, WeightDecayRegularizer) and decay.kind):
-            raise errors.TypeError_(f"{type(self).__name__}: a regularizer must be L1Decay or L2Decay, got {errors.describe(decay)}")
+            raise errors.TypeError_(
+                f"{type(self).__name__}: a regularizer must be L1Decay or L2Decay, got {errors.describe(decay)}"
+            )
         if not p.dtype.is_differentiable:
-            raise errors.TypeError_(f"{type(self).__name__}: parameter {p.name} has dtype {p.dtype.name}, which is not trainable")
+            raise errors.TypeError_(
+                f"{type(self).__name__}: parameter {p.name} has dtype {p.dtype.name}, which is not trainable"
+            )
         sharding = None if isinstance(value, jax.core.Tracer) else value.sharding
         _, rate, _, need_clip, _ = self._signature(p)
-        return Kind(number, float(rate), None if decay is None else (decay.kind, decay._coeff), bool(need_clip),
-                    self._parameter_numbers(p, group), np.dtype(value.dtype),
-                    self._multi_precision and value.dtype.itemsize == 2,
-                    None if isinstance(sharding, jax.sharding.SingleDeviceSharding) else sharding, ())
+        return Kind(
+            number,
+            float(rate),
+            None if decay is None else (decay.kind, decay._coeff),
+            bool(need_clip),
+            self._parameter_numbers(p, group),
+            np.dtype(value.dtype),
+            self._multi_precision and value.dtype.itemsize == 2,
+            None if isinstance(sharding, jax.sharding.SingleDeviceSharding) else sharding,
+            (),
+        )
 
     def _plan(self, params: list[Tensor]) -> Plan:
         """Sort the parameters of a step into packs: those that exist are kept, or split where only a part steps now."""
@@ -466,9 +526,11 @@ class Optimizer:
                 part = entry.get(name)
                 if part is None:
                     part = p._value.astype(dtype) if name == "master" else self._initial_state(name, shape, dtype)
-                parts.append(part if single else part.reshape(part.shape[:part.ndim - len(shape)] + (-1,)))
+                parts.append(part if single else part.reshape(part.shape[: part.ndim - len(shape)] + (-1,)))
             whole = parts[0] if single else _concatenate(parts)
-            states[name] = jax.device_put(whole.astype(dtype), where if not single or whole.shape == shapes[0] else None)
+            states[name] = jax.device_put(
+                whole.astype(dtype), where if not single or whole.shape == shapes[0] else None
+            )
         for p in params:
             del self._loose[id(p)]
         row = max((pack.row for pack in self._packs), default=-1) + 1
@@ -479,7 +541,11 @@ class Optimizer:
         for index, (p, ref) in enumerate(zip(params, members)):
             self._homes[id(p)] = (pack, index, ref)
         if self._scalars:
-            wide = np.float64 if dtype == np.float64 or self._rows is not None and self._rows.dtype == np.float64 else np.float32
+            wide = (
+                np.float64
+                if dtype == np.float64 or self._rows is not None and self._rows.dtype == np.float64
+                else np.float32
+            )
             rows = np.zeros((row + 1, len(self._scalars)), wide)
             if self._rows is not None:
                 n = min(row, len(self._rows))
@@ -530,7 +596,9 @@ class Optimizer:
         found = {name: _make(pack.state(name, index)) for name in pack.states}
         shape = pack.shapes[index] if self._scalar_shape is None else self._scalar_shape
         for name, value in self._scalars_of(pack).items():
-            found[name] = _make(jax.device_put(np.full(shape, value, self._scalar_dtypes.get(name, pack.kind.compute_dtype))))
+            found[name] = _make(
+                jax.device_put(np.full(shape, value, self._scalar_dtypes.get(name, pack.kind.compute_dtype)))
+            )
         for name, value in found.items():
             value._name = self._key(p, name)
         return found
@@ -562,7 +630,9 @@ class Optimizer:
         """
         who = type(self).__name__
         if not isinstance(state_dict, dict):
-            raise errors.TypeError_(f"{who}.set_state_dict: state_dict must be a dict, got {errors.describe(state_dict)}")
+            raise errors.TypeError_(
+                f"{who}.set_state_dict: state_dict must be a dict, got {errors.describe(state_dict)}"
+            )
         rest = dict(state_dict)
         schedule = rest.pop("LR_Scheduler", None)
         if schedule is not None and isinstance(self._learning_rate, LRScheduler):
@@ -578,8 +648,11 @@ class Optimizer:
         found: dict[int, dict] = {}
         params = self._parameter_list
         for p in params:
-            entry = {name: _array(by_name[f"{p.name}_{name}"]) for name in self._states + self._scalars
-                     if f"{p.name}_{name}" in by_name}
+            entry = {
+                name: _array(by_name[f"{p.name}_{name}"])
+                for name in self._states + self._scalars
+                if f"{p.name}_{name}" in by_name
+            }
             if p.name in masters:
                 entry["master"] = _array(masters[p.name])
             self._check_entry(p, entry)
@@ -597,7 +670,9 @@ class Optimizer:
                 self._loose_of(p).update(found[id(p)])
         known = [p for p in params if found[id(p)] and p.dtype.is_differentiable]
         if not known and (self._states or self._scalars):
-            warnings.warn(f"{who}.set_state_dict: none of the states belongs to a parameter; the names differ", stacklevel=3)
+            warnings.warn(
+                f"{who}.set_state_dict: none of the states belongs to a parameter; the names differ", stacklevel=3
+            )
         self._settle(known, {id(p): self._kind(p) for p in known})
 
     load_state_dict = set_state_dict
@@ -613,7 +688,9 @@ class Optimizer:
             else:
                 want = shape if name == "master" else self._initial_state(name, shape, np.float32).shape
                 if tuple(value.shape) != want:
-                    raise errors.ValueError_(f"set_state_dict: {p.name}_{name} must have shape {list(want)}, got {list(value.shape)}")
+                    raise errors.ValueError_(
+                        f"set_state_dict: {p.name}_{name} must have shape {list(want)}, got {list(value.shape)}"
+                    )
 
     def get_opti_var_name_list(self) -> list[str]:
         """The names of the states."""

@@ -1,4 +1,5 @@
 """RAdam: Adam with a rectified rate."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -31,8 +32,17 @@ class RAdam(Optimizer):
     _scalars = ("beta1_pow", "beta2_pow", "rho")
     _scalar_shape = None
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, parameters=None, weight_decay=None,
-                 grad_clip=None, name=None):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+    ):
         if isinstance(learning_rate, (int, float)):
             self._check_range("learning_rate", learning_rate)
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)

@@ -1,4 +1,5 @@
 """RMSProp."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -32,8 +33,18 @@ class RMSProp(Optimizer):
     _options = ("centered",)
     _states = ("momentum", "mean_square", "mean_grad")
 
-    def __init__(self, learning_rate, rho=0.95, epsilon=1e-6, momentum=0.0, centered=False, parameters=None, weight_decay=None,
-                 grad_clip=None, name=None):
+    def __init__(
+        self,
+        learning_rate,
+        rho=0.95,
+        epsilon=1e-6,
+        momentum=0.0,
+        centered=False,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+    ):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._rho = self._check_range("rho", rho)
         self._epsilon = self._check_range("epsilon", epsilon)

@@ -1,4 +1,5 @@
 """Rprop."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -33,12 +34,22 @@ class Rprop(Optimizer):
     _hyper = ("smallest", "largest", "shrink", "grow")
     _states = ("prevs", "learning_rates")
 
-    def __init__(self, learning_rate=0.001, learning_rate_range=(1e-5, 50), parameters=None, etas=(0.5, 1.2), grad_clip=None,
-                 multi_precision=False, name=None):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        learning_rate_range=(1e-5, 50),
+        parameters=None,
+        etas=(0.5, 1.2),
+        grad_clip=None,
+        multi_precision=False,
+        name=None,
+    ):
         super().__init__(learning_rate, parameters, None, grad_clip, name)
         rate = self.get_lr()
         if not 0 < learning_rate_range[0] <= rate <= learning_rate_range[1]:
-            raise errors.ValueError_(f"Rprop: learning_rate ({rate}) must lie in learning_rate_range, got {learning_rate_range}")
+            raise errors.ValueError_(
+                f"Rprop: learning_rate ({rate}) must lie in learning_rate_range, got {learning_rate_range}"
+            )
         if not 0 < etas[0] < 1 < etas[1]:
             raise errors.ValueError_(f"Rprop: etas must be a number below 1 and one above 1, got {etas}")
         self._initial_rate = rate

@@ -1,4 +1,5 @@
 """Stochastic gradient descent."""
+
 from __future__ import annotations
 
 from .optimizer import Optimizer
@@ -22,7 +23,9 @@ class SGD(Optimizer):
 
     type = "sgd"
 
-    def __init__(self, learning_rate=0.001, parameters=None, weight_decay=None, grad_clip=None, multi_precision=False, name=None):
+    def __init__(
+        self, learning_rate=0.001, parameters=None, weight_decay=None, grad_clip=None, multi_precision=False, name=None
+    ):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._multi_precision = multi_precision
 

@@ -1,9 +1,11 @@
 """Arithmetic of two sparse tensors, or of a sparse tensor and a number."""
+
 from __future__ import annotations
 
 import math as _math
 import numbers
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from .pattern import Pattern, flat_keys, index_tensor, unique_columns
 from .tensor import SparseTensor
 from .values import place_rows
 
-LARGEST = 2 ** 31  # elements that a division may fill
+LARGEST = 2**31  # elements that a division may fill
 
 
 def _is_number(y: Any) -> bool:
@@ -30,20 +32,22 @@ def _combine(name: str, function: Callable, x: Any, y: Any, everywhere: bool = F
     y = sparse_of(name, y, "y", x._pattern.layout)
     a, b = x._pattern, y._pattern
     if a.shape != b.shape or a.sparse_dim != b.sparse_dim:
-        raise errors.ValueError_(f"{name}: x of shape {list(a.shape)} and y of shape {list(b.shape)} must have one "
-                                 "shape and as many sparse dimensions")
-    size = _math.prod(a.shape[:a.sparse_dim])
+        raise errors.ValueError_(
+            f"{name}: x of shape {list(a.shape)} and y of shape {list(b.shape)} must have one "
+            "shape and as many sparse dimensions"
+        )
+    size = _math.prod(a.shape[: a.sparse_dim])
     if a.same_places(b) and a.distinct and (not everywhere or a.nnz == size):
         return x.like(function(x._values, y._values))
     if everywhere:
         if size >= LARGEST:
             raise errors.ValueError_(f"{name}: the result has a value at each of {size} places, which are too many")
-        shape = a.shape[:a.sparse_dim]
+        shape = a.shape[: a.sparse_dim]
         coords = np.indices(shape).reshape(len(shape), size)
         to_a, to_b = flat_keys(a.coords, shape), flat_keys(b.coords, shape)
     else:
         coords, places = unique_columns(np.concatenate([a.coords, b.coords], axis=1), a.shape)
-        to_a, to_b = places[:a.nnz], places[a.nnz:]
+        to_a, to_b = places[: a.nnz], places[a.nnz :]
     n = coords.shape[1]
     out = function(_spread(x._values, a, to_a, n), _spread(y._values, b, to_b, n))
     return SparseTensor(a.remade(a.shape, coords), out)

@@ -1,4 +1,5 @@
 """Making sparse tensors and converting them."""
+
 from __future__ import annotations
 
 import math
@@ -87,8 +88,9 @@ def sparse_coo_tensor(indices, values, shape=None, dtype=None, place=None, stop_
         raise errors.ValueError_(f"{name}: indices must have shape [sparse dimensions, n], got {list(indices.shape)}")
     values = _values(values, dtype, stop_gradient)
     if values.ndim == 0 or values.shape[0] != indices.shape[1]:
-        raise errors.ValueError_(f"{name}: {indices.shape[1]} positions do not fit values of shape "
-                                 f"{list(values.shape)}")
+        raise errors.ValueError_(
+            f"{name}: {indices.shape[1]} positions do not fit values of shape {list(values.shape)}"
+        )
     coords, dense = concrete(name, indices), values.shape[1:]
     if coords.size and coords.min() < 0:
         raise errors.ValueError_(f"{name}: an index cannot be negative, got {coords.min()}")
@@ -98,14 +100,17 @@ def sparse_coo_tensor(indices, values, shape=None, dtype=None, place=None, stop_
         shape = [*(coords.max(1) + 1), *dense]
     shape = _shape(name, shape)
     if len(shape) != len(coords) + len(dense):
-        raise errors.ValueError_(f"{name}: shape {list(shape)} must have {len(coords)} sparse and {len(dense)} dense "
-                                 "dimensions")
-    if list(shape[len(coords):]) != list(dense):
-        raise errors.ValueError_(f"{name}: the last dimensions of shape {list(shape)} must be those of the values, "
-                                 f"{list(dense)}")
-    if coords.size and (coords.max(1) >= shape[:len(coords)]).any():
-        raise errors.ValueError_(f"{name}: shape {list(shape)} is too small, the largest position is "
-                                 f"{coords.max(1).tolist()}")
+        raise errors.ValueError_(
+            f"{name}: shape {list(shape)} must have {len(coords)} sparse and {len(dense)} dense dimensions"
+        )
+    if list(shape[len(coords) :]) != list(dense):
+        raise errors.ValueError_(
+            f"{name}: the last dimensions of shape {list(shape)} must be those of the values, {list(dense)}"
+        )
+    if coords.size and (coords.max(1) >= shape[: len(coords)]).any():
+        raise errors.ValueError_(
+            f"{name}: shape {list(shape)} is too small, the largest position is {coords.max(1).tolist()}"
+        )
     return _placed(SparseTensor(Coo(shape, indices), values), place)
 
 
@@ -138,8 +143,10 @@ def sparse_csr_tensor(crows, cols, values, shape=None, dtype=None, place=None, s
     crows, cols = _index(name, crows, "crows"), _index(name, cols, "cols")
     values = _values(values, dtype, stop_gradient)
     if crows.ndim != 1 or cols.ndim != 1 or values.ndim != 1:
-        raise errors.ValueError_(f"{name}: crows, cols and values must have one dimension, got shapes "
-                                 f"{list(crows.shape)}, {list(cols.shape)}, {list(values.shape)}")
+        raise errors.ValueError_(
+            f"{name}: crows, cols and values must have one dimension, got shapes "
+            f"{list(crows.shape)}, {list(cols.shape)}, {list(values.shape)}"
+        )
     if cols.shape != values.shape:
         raise errors.ValueError_(f"{name}: {cols.shape[0]} columns for {values.shape[0]} values")
     starts, columns = concrete(name, crows), concrete(name, cols)
@@ -148,18 +155,21 @@ def sparse_csr_tensor(crows, cols, values, shape=None, dtype=None, place=None, s
         raise errors.ValueError_(f"{name}: shape must have two or three dimensions, got {list(shape)}")
     batches, rows = math.prod(shape[:-2]), shape[-2]
     if len(starts) != batches * (rows + 1):
-        raise errors.ValueError_(f"{name}: crows must have {batches * (rows + 1)} elements for shape {list(shape)}, "
-                                 f"got {len(starts)}")
+        raise errors.ValueError_(
+            f"{name}: crows must have {batches * (rows + 1)} elements for shape {list(shape)}, got {len(starts)}"
+        )
     starts = starts.reshape(batches, rows + 1)
     if (starts[:, 0] != 0).any() or (np.diff(starts) < 0).any() or starts[:, -1].sum() != len(columns):
         raise errors.ValueError_(f"{name}: crows must rise from 0 to the number of values, {len(columns)}")
     if len(columns) and not (0 <= columns.min() and columns.max() < shape[-1]):
-        raise errors.ValueError_(f"{name}: the columns {columns.min()} to {columns.max()} do not fit shape "
-                                 f"{list(shape)}")
+        raise errors.ValueError_(
+            f"{name}: the columns {columns.min()} to {columns.max()} do not fit shape {list(shape)}"
+        )
     return _placed(SparseTensor(Csr(shape, crows, cols), values), place)
 
 
 # ---- conversions ----
+
 
 def to_dense(x: Tensor) -> Tensor:
     """The same tensor stored densely. Values at one position add up.
@@ -192,8 +202,9 @@ def to_sparse_coo(x: Tensor, sparse_dim: int) -> SparseTensor:
         return as_coo(x)
     x = tensor_of("to_sparse_coo", x)
     if isinstance(sparse_dim, bool) or not isinstance(sparse_dim, int) or not 1 <= sparse_dim <= x.ndim:
-        raise errors.ValueError_(f"to_sparse_coo: sparse_dim must lie between 1 and {x.ndim}, the number of "
-                                 f"dimensions, got {sparse_dim!r}")
+        raise errors.ValueError_(
+            f"to_sparse_coo: sparse_dim must lie between 1 and {x.ndim}, the number of dimensions, got {sparse_dim!r}"
+        )
     array = concrete("to_sparse_coo", x) != 0
     coords = np.stack(np.nonzero(array.any(tuple(range(sparse_dim, x.ndim)))))
     pattern = Coo(x.shape, index_tensor(coords.astype(np.int64)), True)
@@ -233,8 +244,9 @@ def as_csr(x: SparseTensor) -> SparseTensor:
     if isinstance(pattern, Csr):
         return x
     if pattern.sparse_dim != len(pattern.shape):
-        raise errors.ValueError_(f"to_sparse_csr: the tensor has {len(pattern.shape) - pattern.sparse_dim} dense "
-                                 "dimensions")
+        raise errors.ValueError_(
+            f"to_sparse_csr: the tensor has {len(pattern.shape) - pattern.sparse_dim} dense dimensions"
+        )
     values, coords = x._values, pattern.coords
     if not pattern.coalesced:  # type: ignore[attr-defined]
         order = sorted_order(coords, pattern.shape)
@@ -264,6 +276,7 @@ def coalesce(x):
 
 
 # ---- the parts ----
+
 
 def indices(x: Tensor) -> Tensor:
     """The coordinates of the values of a COO tensor, [sparse dimensions, n]. TypeError for another tensor."""
@@ -305,7 +318,18 @@ def dense_dim(x: Tensor) -> int:
     return x.ndim - sparse_dim(x)
 
 
-for method in (to_dense, to_sparse_coo, to_sparse_csr, indices, crows, cols, values, nnz, is_coalesced, sparse_dim,
-               dense_dim):
+for method in (
+    to_dense,
+    to_sparse_coo,
+    to_sparse_csr,
+    indices,
+    crows,
+    cols,
+    values,
+    nnz,
+    is_coalesced,
+    sparse_dim,
+    dense_dim,
+):
     setattr(Tensor, method.__name__, errors.clean(method))
 Tensor.coalesce = coalesce  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 A sparse tensor is a pattern and values. What a pattern becomes in an operation depends on the indices themselves, so it
 is computed here, at once; what happens to the values goes through operators, on the device and on the tape.
 """
+
 from __future__ import annotations
 
 import math
@@ -78,17 +79,17 @@ class Pattern:
             self._distinct = unique_columns(self.coords, self.shape)[0].shape[1] == self.nnz
         return self._distinct
 
-    def same_places(self, other: "Pattern") -> bool:
+    def same_places(self, other: Pattern) -> bool:
         return self is other or self.nnz == other.nnz and np.array_equal(self.coords, other.coords)
 
-    def on(self, place: Any) -> "Pattern":
+    def on(self, place: Any) -> Pattern:
         raise NotImplementedError
 
-    def cast(self, dtype: Any) -> "Pattern":
+    def cast(self, dtype: Any) -> Pattern:
         """The same pattern with indices of another integer type."""
         raise NotImplementedError
 
-    def remade(self, shape: Any, coords: np.ndarray, coalesced: bool = False) -> "Pattern":
+    def remade(self, shape: Any, coords: np.ndarray, coalesced: bool = False) -> Pattern:
         """A pattern of the same layout and index type from sorted coordinates."""
         raise NotImplementedError
 
@@ -125,13 +126,13 @@ class Coo(Pattern):
     def index_dtype(self) -> Any:
         return self.indices.dtype
 
-    def on(self, place: Any) -> "Coo":
+    def on(self, place: Any) -> Coo:
         return Coo(self.shape, self.indices._on(place), self.coalesced)
 
-    def cast(self, dtype: Any) -> "Coo":
+    def cast(self, dtype: Any) -> Coo:
         return Coo(self.shape, _cast(self.indices, dtype), self.coalesced)
 
-    def remade(self, shape: Any, coords: np.ndarray, coalesced: bool = False) -> "Coo":
+    def remade(self, shape: Any, coords: np.ndarray, coalesced: bool = False) -> Coo:
         return Coo(shape, index_tensor(coords.astype(self.index_dtype.numpy)), coalesced)
 
 
@@ -149,7 +150,7 @@ class Csr(Pattern):
         crows, cols = concrete("sparse", self.crows), concrete("sparse", self.cols)
         counts = np.diff(crows.reshape(-1, self.shape[-2] + 1), axis=1)
         coords = [np.repeat(np.indices(counts.shape)[i].reshape(-1), counts.reshape(-1)) for i in range(2)] + [cols]
-        return np.stack(coords[-len(self.shape):]).astype(np.int64, copy=False)
+        return np.stack(coords[-len(self.shape) :]).astype(np.int64, copy=False)
 
     @property
     def nnz(self) -> int:
@@ -163,13 +164,13 @@ class Csr(Pattern):
     def index_dtype(self) -> Any:
         return self.cols.dtype
 
-    def on(self, place: Any) -> "Csr":
+    def on(self, place: Any) -> Csr:
         return Csr(self.shape, self.crows._on(place), self.cols._on(place))
 
-    def cast(self, dtype: Any) -> "Csr":
+    def cast(self, dtype: Any) -> Csr:
         return Csr(self.shape, _cast(self.crows, dtype), _cast(self.cols, dtype))
 
-    def remade(self, shape: Any, coords: np.ndarray, coalesced: bool = False) -> "Csr":
+    def remade(self, shape: Any, coords: np.ndarray, coalesced: bool = False) -> Csr:
         return csr_of(shape, coords, self.index_dtype.numpy)
 
 
@@ -187,7 +188,7 @@ def csr_of(shape: Any, coords: np.ndarray, dtype: Any = np.int64) -> Csr:
 
 def flat_keys(coords: np.ndarray, shape: Any) -> np.ndarray | None:
     """One number for each column of coordinates, in row-major order; None where int64 cannot hold them."""
-    if math.prod(shape[:len(coords)]) >= 2 ** 63:
+    if math.prod(shape[: len(coords)]) >= 2**63:
         return None
     keys = np.zeros(coords.shape[1], np.int64)
     for index, n in zip(coords, shape):

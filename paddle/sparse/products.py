@@ -1,5 +1,6 @@
 """Products with sparse matrices. Official support: sparse @ dense, sparse @ sparse, and dense @ dense at chosen
 places."""
+
 from __future__ import annotations
 
 import math as _math
@@ -17,7 +18,8 @@ from ..ops import math, segment
 from ..ops.creation import ones
 from ..ops.decomposition import qr, svd
 from ..ops.linalg import matmul as dense_matmul
-from ..ops.manipulation import reshape as dense_reshape, tensor_of
+from ..ops.manipulation import reshape as dense_reshape
+from ..ops.manipulation import tensor_of
 from ..ops.random import randn
 from . import binary
 from .creation import as_coo, as_csr, sparse_of
@@ -25,7 +27,6 @@ from .pattern import Pattern, index_tensor, unique_columns
 from .rearrange import transpose
 from .tensor import SparseTensor
 from .values import take_rows, value_op
-
 
 PADDING = 4  # how many times longer than the values a table of rows may be
 
@@ -41,6 +42,7 @@ def _row_sums(values, rows, cols, y, table, n):
 
     def add(out, column):
         return out + column[0][:, None] * y[column[1]], None
+
     return jax.lax.scan(add, jnp.zeros((n, y.shape[1]), y.dtype), (values.T, cols.T))[0]
 
 
@@ -109,14 +111,16 @@ def _flat_index(pattern: Pattern) -> tuple[Tensor, Tensor]:
 
 def _check_product(name: str, a: Any, b: Any) -> None:
     if len(a) < 2 or len(b) != len(a) or list(a[:-2]) != list(b[:-2]) or a[-1] != b[-2]:
-        raise errors.ValueError_(f"{name}: shapes {list(a)} and {list(b)} do not fit a matrix product (batch "
-                                 "dimensions must be equal)")
+        raise errors.ValueError_(
+            f"{name}: shapes {list(a)} and {list(b)} do not fit a matrix product (batch dimensions must be equal)"
+        )
 
 
 def _no_dense_dims(name: str, x: SparseTensor) -> SparseTensor:
     if x._pattern.sparse_dim != x.ndim:
-        raise errors.ValueError_(f"{name}: a factor must be sparse in all dimensions, this has "
-                                 f"{x.ndim - x._pattern.sparse_dim} dense ones")
+        raise errors.ValueError_(
+            f"{name}: a factor must be sparse in all dimensions, this has {x.ndim - x._pattern.sparse_dim} dense ones"
+        )
     return x
 
 
@@ -201,8 +205,9 @@ def mv(x, vec):
     """
     x, vec = sparse_of("mv", x), tensor_of("mv", vec, "vec")
     if x.ndim != 2 or vec.ndim != 1 or x.shape[1] != vec.shape[0]:
-        raise errors.ValueError_(f"mv: a matrix of shape {list(x.shape)} does not fit a vector of shape "
-                                 f"{list(vec.shape)}")
+        raise errors.ValueError_(
+            f"mv: a matrix of shape {list(x.shape)} does not fit a vector of shape {list(vec.shape)}"
+        )
     return _sparse_dense(x, vec.unsqueeze(-1)).squeeze(-1)
 
 
@@ -221,8 +226,9 @@ def addmm(input, x, y, beta=1.0, alpha=1.0):
     product = matmul(sparse_of("addmm", x), y)
     input = tensor_of("addmm", input, "input")
     if list(input.shape) != list(product.shape):
-        raise errors.ValueError_(f"addmm: input of shape {list(input.shape)} must have the shape of x @ y, "
-                                 f"{list(product.shape)}")
+        raise errors.ValueError_(
+            f"addmm: input of shape {list(input.shape)} must have the shape of x @ y, {list(product.shape)}"
+        )
     if isinstance(product, SparseTensor):
         input = sparse_of("addmm", input, "input", product._pattern.layout)
         return binary.add(binary.multiply(input, beta), binary.multiply(product, alpha))
@@ -254,8 +260,9 @@ def masked_matmul(x, y, mask):
     mask = _no_dense_dims(name, sparse_of(name, mask, "mask"))
     _check_product(name, x.shape, y.shape)
     if list(mask.shape) != [*x.shape[:-1], y.shape[-1]]:
-        raise errors.ValueError_(f"{name}: mask of shape {list(mask.shape)} must have the shape of x @ y, "
-                                 f"{[*x.shape[:-1], y.shape[-1]]}")
+        raise errors.ValueError_(
+            f"{name}: mask of shape {list(mask.shape)} must have the shape of x @ y, {[*x.shape[:-1], y.shape[-1]]}"
+        )
     rows, cols = _flat_index(mask._pattern)
     turned = y.transpose([*range(y.ndim - 2), y.ndim - 1, y.ndim - 2])
     flat = [dense_reshape(a, [_math.prod(a.shape[:-1]), a.shape[-1]]) for a in (x, turned)]
@@ -292,10 +299,12 @@ def pca_lowrank(x, q=None, center=True, niter=2):
     m, n = x.shape
     q = min(6, m, n) if q is None else q
     if not 0 < q <= min(m, n) or niter < 0:
-        raise errors.ValueError_(f"{name}: q must lie between 1 and {min(m, n)} and niter not be negative, got {q} and "
-                                 f"{niter}")
+        raise errors.ValueError_(
+            f"{name}: q must lie between 1 and {min(m, n)} and niter not be negative, got {q} and {niter}"
+        )
     turned = transpose(x, [1, 0])
     if not center:
+
         def apply(b):
             return matmul(x, b)
 
@@ -309,6 +318,7 @@ def pca_lowrank(x, q=None, center=True, niter=2):
 
         def apply_turned(b):
             return matmul(turned, b) - dense_matmul(means, b.sum(0, keepdim=True))
+
     basis = qr(apply(randn([n, q], dtype=x.dtype)))[0]
     for _ in range(niter):
         basis = qr(apply_turned(basis))[0]

@@ -1,4 +1,5 @@
 """Other shapes of sparse tensors: reshaping, transposing, slicing, and sums over dimensions."""
+
 from __future__ import annotations
 
 import builtins
@@ -14,7 +15,7 @@ from ..engine.tensor import Tensor
 from ..ops.manipulation import ints_of, tensor_of
 from ..ops.reduction import sum as dense_sum
 from ..ops.segment import segment_reduce
-from .creation import as_coo, as_csr, sparse_of
+from .creation import as_csr, sparse_of
 from .pattern import Coo, flat_keys, index_tensor, unique_columns
 from .tensor import SparseTensor
 from .values import gather_values, take_rows
@@ -59,13 +60,13 @@ def reshape(x, shape):
         rest = _math.prod(n for n in new if n != -1)
         new[new.index(-1)] = _math.prod(old) // rest if rest else 0
     dense = list(old[k:])
-    if any(n < 0 for n in new) or _math.prod(new) != _math.prod(old) or dense and new[len(new) - len(dense):] != dense:
+    if any(n < 0 for n in new) or _math.prod(new) != _math.prod(old) or dense and new[len(new) - len(dense) :] != dense:
         keep = f", and its dense dimensions {dense} stay" if dense else ""
         raise errors.ValueError_(f"reshape: shape {list(wanted)} does not fit x of shape {list(old)}{keep}")
     keys = flat_keys(x._pattern.coords, old)
     if keys is None:
         raise errors.ValueError_(f"reshape: shape {list(old)} has too many places to number them")
-    sparse = new[:len(new) - len(dense)]
+    sparse = new[: len(new) - len(dense)]
     coords = np.empty((len(sparse), len(keys)), np.int64)
     for i in range(len(sparse) - 1, -1, -1):
         keys, coords[i] = np.divmod(keys, max(sparse[i], 1))
@@ -92,8 +93,10 @@ def transpose(x, perm):
     given = ints_of("transpose", perm, "perm")
     perm = [_axis("transpose", p, x.ndim) for p in given]
     if sorted(perm) != list(range(x.ndim)) or sorted(perm[:k]) != list(range(k)):
-        raise errors.ValueError_(f"transpose: perm must name each of {x.ndim} dimensions once, the first {k} sparse "
-                                 f"ones first, got {list(given)}")
+        raise errors.ValueError_(
+            f"transpose: perm must name each of {x.ndim} dimensions once, the first {k} sparse "
+            f"ones first, got {list(given)}"
+        )
     values = x._values
     if perm[k:] != list(range(k, x.ndim)):
         values = values.transpose([0, *(p - k + 1 for p in perm[k:])])
@@ -121,8 +124,11 @@ def slice(x, axes, starts, ends):
     if not len(axes) == len(starts) == len(ends):
         raise errors.ValueError_(f"slice: {len(axes)} axes, {len(starts)} starts and {len(ends)} ends")
     shape, k, coords, values = list(x.shape), x._pattern.sparse_dim, x._pattern.coords, x._values
-    inside, shift, cut = np.ones(coords.shape[1], bool), np.zeros((k, 1),
-                                                                  np.int64), [builtins.slice(None)] * (x.ndim - k)
+    inside, shift, cut = (
+        np.ones(coords.shape[1], bool),
+        np.zeros((k, 1), np.int64),
+        [builtins.slice(None)] * (x.ndim - k),
+    )
     for axis, start, end in zip(axes, starts, ends):
         axis = _axis("slice", axis, x.ndim)
         n = x.shape[axis]
@@ -167,8 +173,10 @@ def sum(x, axis=None, dtype=None, keepdim=False):
     axes = sorted({_axis("sum", a, x.ndim) for a in axes}) or list(range(x.ndim))
     csr = x.is_sparse_csr()
     if csr and axes not in (list(range(x.ndim)), [x.ndim - 1]):
-        raise errors.NotImplemented_(f"sum: a CSR tensor is summed over its last axis or over all, got axis={axis!r}; "
-                                     "convert it with to_sparse_coo")
+        raise errors.NotImplemented_(
+            f"sum: a CSR tensor is summed over its last axis or over all, got axis={axis!r}; "
+            "convert it with to_sparse_coo"
+        )
     pattern, values, k = x._pattern, x._values, x._pattern.sparse_dim
     kind = to_dtype(dtype) if dtype is not None else to_dtype("int64") if x.dtype.name in ("bool", "int32") else x.dtype
     if values.dtype is not kind:
@@ -179,8 +187,11 @@ def sum(x, axis=None, dtype=None, keepdim=False):
     kept = [a for a in range(k) if a not in axes]
     coords, shape = pattern.coords, list(pattern.shape[:k])
     if len(kept) < k:
-        found, numbers = unique_columns(coords[kept], [shape[a] for a in kept]) if kept else (
-            np.zeros((0, 1), np.int64), np.zeros(pattern.nnz, np.int64))
+        found, numbers = (
+            unique_columns(coords[kept], [shape[a] for a in kept])
+            if kept
+            else (np.zeros((0, 1), np.int64), np.zeros(pattern.nnz, np.int64))
+        )
         values = segment_reduce(values, index_tensor(numbers), found.shape[1], "sum")
         coords = np.zeros((k, found.shape[1]), np.int64)
         coords[kept] = found

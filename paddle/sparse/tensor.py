@@ -1,17 +1,20 @@
 """The sparse tensor: a pattern and the tensor of its values."""
+
 from __future__ import annotations
 
 import copy
 import math
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..engine import errors
 from ..engine.place import Place
 from ..engine.printing import data_text
+from ..engine.shape import CallableInt, Size
 from ..engine.storage import Storage
-from ..engine.tensor import Size, Tensor, _CallableInt
+from ..engine.tensor import Tensor
 from .pattern import Coo, Csr, Pattern, index_tensor
 from .values import gather_values
 
@@ -22,8 +25,10 @@ class _NoArray(Storage):
     __slots__ = ()
 
     def read(self, owner: Any) -> Any:
-        raise errors.TypeError_(f"a sparse tensor ({owner._pattern.layout}, shape {list(owner.shape)}) is given where "
-                                "a dense one is needed; use the functions of paddle.sparse, or to_dense()")
+        raise errors.TypeError_(
+            f"a sparse tensor ({owner._pattern.layout}, shape {list(owner.shape)}) is given where "
+            "a dense one is needed; use the functions of paddle.sparse, or to_dense()"
+        )
 
 
 class SparseTensor(Tensor):
@@ -39,7 +44,7 @@ class SparseTensor(Tensor):
         self._storage = _NoArray(None)
         self._pattern, self._values = pattern, values
 
-    def like(self, values: Tensor) -> "SparseTensor":
+    def like(self, values: Tensor) -> SparseTensor:
         """The same pattern with other values."""
         return SparseTensor(self._pattern, values)
 
@@ -89,15 +94,16 @@ class SparseTensor(Tensor):
     def register_hook(self, hook: Callable) -> Any:
         def on_values(gradient: Tensor) -> Any:
             return self._carried(hook(self.like(gradient)))
+
         return self._values.register_hook(on_values)
 
     def retain_grads(self) -> None:
         self._values.retain_grads()
 
-    def detach(self) -> "SparseTensor":
+    def detach(self) -> SparseTensor:
         return self.like(self._values.detach())
 
-    def clone(self) -> "SparseTensor":
+    def clone(self) -> SparseTensor:
         return self.like(self._values.clone())  # type: ignore[attr-defined]
 
     # ---- what it is ----
@@ -113,7 +119,7 @@ class SparseTensor(Tensor):
 
     @property
     def size(self) -> int:
-        size = _CallableInt(math.prod(self._pattern.shape))
+        size = CallableInt(math.prod(self._pattern.shape))
         size._shape = self._pattern.shape
         return size
 
@@ -146,7 +152,7 @@ class SparseTensor(Tensor):
     def is_contiguous(self) -> bool:
         return True
 
-    def contiguous(self) -> "SparseTensor":
+    def contiguous(self) -> SparseTensor:
         return self
 
     type = property(lambda self: f"VarType.SPARSE_{self._pattern.layout.upper()}")
@@ -155,8 +161,10 @@ class SparseTensor(Tensor):
         pattern = self._pattern
         names = ("indices",) if isinstance(pattern, Coo) else ("crows", "cols")
         parts = {**{name: getattr(pattern, name) for name in names}, "values": self._values}
-        head = (f"Tensor(shape={list(self.shape)}, dtype=paddle.{self.dtype.name}, place={self.place!r}, "
-                f"stop_gradient={self.stop_gradient}")
+        head = (
+            f"Tensor(shape={list(self.shape)}, dtype=paddle.{self.dtype.name}, place={self.place!r}, "
+            f"stop_gradient={self.stop_gradient}"
+        )
         for key, tensor in parts.items():
             value = tensor._value
             text = data_text(np.asarray(value), 8 + len(key)) if hasattr(value, "devices") else str(value)
@@ -166,20 +174,19 @@ class SparseTensor(Tensor):
     __str__ = __repr__
 
     # ---- copies and devices ----
-    def _on(self, place: Place) -> "SparseTensor":
+    def _on(self, place: Place) -> SparseTensor:
         return self if self.place == place else SparseTensor(self._pattern.on(place), self._values._on(place))
 
-    def astype(self, dtype: Any) -> "SparseTensor":
+    def astype(self, dtype: Any) -> SparseTensor:
         return self.like(self._values.astype(dtype))
 
-    def __deepcopy__(self, memo: dict) -> "SparseTensor":
+    def __deepcopy__(self, memo: dict) -> SparseTensor:
         memo[id(self)] = out = self.like(copy.deepcopy(self._values, memo))
         return out
 
     def __reduce__(self):
         pattern, values = self._pattern, self._values._concrete("pickle")
-        index = (pattern.indices,) if isinstance(pattern, Coo) else (pattern.crows,
-                                                                     pattern.cols)  # type: ignore[attr-defined]
+        index = (pattern.indices,) if isinstance(pattern, Coo) else (pattern.crows, pattern.cols)  # type: ignore[attr-defined]
         return _unpickle, (pattern.shape, [np.asarray(i._value) for i in index], values, self.stop_gradient)
 
 

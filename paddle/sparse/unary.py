@@ -1,7 +1,8 @@
 """Functions of each stored value that keep zeros: the pattern stays."""
+
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 from ..engine import errors
 from ..engine.dtype import to_dtype
@@ -13,8 +14,10 @@ from .tensor import SparseTensor
 
 def on_values(name: str, function: Callable, what: str, example: str, package: str = "paddle.sparse") -> Callable:
     """The public function that applies `function` to the stored values."""
+
     def apply(x):
         return sparse_of(name, x).like(function(x._values))
+
     apply.__name__ = apply.__qualname__ = name
     apply.__doc__ = f"""{what} of each stored value; the pattern stays.
 
@@ -91,8 +94,26 @@ def cast(x, index_dtype=None, value_dtype=None):
     return SparseTensor(pattern, values if value_dtype is None else values.astype(value_dtype))
 
 
-for method in (sin, tan, asin, atan, sinh, asinh, atanh, tanh, square, sqrt, log1p, expm1, abs, neg, deg2rad, rad2deg,
-               isnan, pow):
+for method in (
+    sin,
+    tan,
+    asin,
+    atan,
+    sinh,
+    asinh,
+    atanh,
+    tanh,
+    square,
+    sqrt,
+    log1p,
+    expm1,
+    abs,
+    neg,
+    deg2rad,
+    rad2deg,
+    isnan,
+    pow,
+):
     setattr(SparseTensor, method.__name__, method)
 SparseTensor.__neg__, SparseTensor.__abs__ = neg, abs  # type: ignore[assignment, method-assign]
 SparseTensor.__pow__ = pow  # type: ignore[assignment, method-assign]

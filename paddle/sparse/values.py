@@ -1,4 +1,5 @@
 """The operators that move values between sparse and dense tensors; on the device and on the tape."""
+
 from __future__ import annotations
 
 import functools

@@ -1,2 +1,3 @@
 """Programs that are built first and run later."""
+
 from . import amp

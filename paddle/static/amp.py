@@ -1,8 +1,10 @@
 """Mixed precision in the older form: everything is decided when model and optimizer are decorated."""
+
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..amp import AmpScaler
 from ..amp import decorate as _decorate

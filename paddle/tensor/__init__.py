@@ -3,6 +3,7 @@
 As officially, the package can also be called: `paddle.tensor([1, 2])` makes a tensor (see
 `paddle.ops.creation.tensor`).
 """
+
 import sys
 from types import ModuleType
 

@@ -1,4 +1,5 @@
 """Arrays of tensors: Python lists here, in programs and outside."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -53,9 +54,10 @@ def array_write(x: Tensor, i: Any, array: Any = None) -> list[Tensor]:
     array = [] if array is None else _array("array_write", array)
     place = _place("array_write", i)
     if not 0 <= place <= len(array):
-        raise errors.IndexError_(f"array_write: i must lie between 0 and {len(array)}, the length of the array, got "
-                                 f"{place}")
-    array[place:place + 1] = [x]
+        raise errors.IndexError_(
+            f"array_write: i must lie between 0 and {len(array)}, the length of the array, got {place}"
+        )
+    array[place : place + 1] = [x]
     return array
 
 

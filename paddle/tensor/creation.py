@@ -1,12 +1,5 @@
 """Making tensors, under the official module path; the functions are those of `paddle`."""
-from ..ops.complex_numbers import complex, polar
-from ..ops.creation import (
-    arange, empty, empty_like, eye, full, full_like, linspace, meshgrid, ones, ones_like, range, resize_, set_,
-    to_tensor, zeros, zeros_like,
-)
-from ..ops.diagonals import diag, diag_embed, diagflat, diagonal, tril, tril_, triu, triu_
-from ..ops.joining import split_with_sizes
-from ..ops.random import cauchy_, geometric_
+
 from typing import Any
 
 from ..engine.dtype import to_dtype
@@ -14,7 +7,29 @@ from ..engine.tensor import Tensor
 from ..framework.mmap_storage import MmapStorage
 from ..framework.typed import *
 from ..nn.parameter import create_parameter
-from ..ops.creation import assign
+from ..ops.complex_numbers import complex, polar
+from ..ops.creation import (
+    arange,
+    assign,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    linspace,
+    meshgrid,
+    ones,
+    ones_like,
+    range,
+    resize_,
+    set_,
+    to_tensor,
+    zeros,
+    zeros_like,
+)
+from ..ops.diagonals import diag, diag_embed, diagflat, diagonal, tril, tril_, triu, triu_
+from ..ops.joining import split_with_sizes
+from ..ops.random import cauchy_, geometric_
 
 
 def create_tensor(dtype: Any, name: str | None = None, persistable: bool = False) -> Tensor:
@@ -31,8 +46,15 @@ def create_tensor(dtype: Any, name: str | None = None, persistable: bool = False
     return out
 
 
-def fill_constant(shape: Any, dtype: Any, value: Any, force_cpu: bool = False, out: Any = None, place: Any = None,
-                  name: str | None = None) -> Tensor:
+def fill_constant(
+    shape: Any,
+    dtype: Any,
+    value: Any,
+    force_cpu: bool = False,
+    out: Any = None,
+    place: Any = None,
+    name: str | None = None,
+) -> Tensor:
     """A tensor filled with a number, the older form of `paddle.full`.
 
     Args:

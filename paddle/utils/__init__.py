@@ -1,4 +1,5 @@
 """Utilities: installation check, compile counter, DLPack, names, and small helpers."""
+
 from __future__ import annotations
 
 from ..engine.compile import count_compiles, stats as compile_stats

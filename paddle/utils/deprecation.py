@@ -1,9 +1,11 @@
 """Marking functions as deprecated."""
+
 from __future__ import annotations
 
 import functools
 import warnings
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 
 def deprecated(update_to: str = "", since: str = "", reason: str = "", level: int = 0) -> Callable:
@@ -20,6 +22,7 @@ def deprecated(update_to: str = "", since: str = "", reason: str = "", level: in
         ... def old():
         ...     return 1
     """
+
     def decorator(function: Callable) -> Callable:
         text = f"{function.__module__}.{function.__name__} is deprecated"
         text += (f" since {since}" if since else "") + (f", use {update_to} instead" if update_to else "")
@@ -31,5 +34,7 @@ def deprecated(update_to: str = "", since: str = "", reason: str = "", level: in
                 raise RuntimeError(text)
             warnings.warn(text, DeprecationWarning, stacklevel=2)
             return function(*args, **kwargs)
+
         return wrapper
+
     return decorator

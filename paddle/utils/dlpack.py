@@ -1,4 +1,5 @@
 """Exchange of tensors with other libraries by DLPack, without a copy where the device allows it."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -52,11 +53,14 @@ def from_dlpack(dlpack: Any, device: Any = None, copy: bool | None = None) -> Te
     if type(dlpack).__name__ == "PyCapsule":
         dlpack = _Capsule(dlpack)
     if not hasattr(dlpack, "__dlpack__"):
-        raise errors.TypeError_(f"from_dlpack: expected an object with __dlpack__ or a capsule, got {type(dlpack).__name__}")
+        raise errors.TypeError_(
+            f"from_dlpack: expected an object with __dlpack__ or a capsule, got {type(dlpack).__name__}"
+        )
     value = jnp.from_dlpack(dlpack)
     if copy:
         value = jnp.array(value, copy=True)
     if device is not None:
         from ..engine.place import parse_place
+
         value = jax.device_put(value, parse_place(device).device())
     return _make(value)

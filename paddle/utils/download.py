@@ -1,4 +1,5 @@
 """Files from the network, kept in a cache: `$PADDLE_HOME`, by default the user's cache folder (~/.cache/paddle)."""
+
 from __future__ import annotations
 
 import hashlib
@@ -75,6 +76,7 @@ def _fetch(url: str, path: str, md5sum: str | None) -> None:
     if not url.startswith(("https://", "http://")):
         raise ValueError(f"{url!r} is no web address")
     import urllib.request
+
     with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer, atomic_write(path) as f:
         shutil.copyfileobj(answer, f, 1 << 20)
         expected = answer.headers.get("Content-Length")

@@ -1,4 +1,5 @@
 """Importing optional packages, and comparing versions."""
+
 from __future__ import annotations
 
 import importlib
@@ -18,8 +19,9 @@ def try_import(module_name: str, err_msg: str | None = None) -> Any:
     try:
         return importlib.import_module(module_name)
     except ImportError as e:
-        raise ImportError(err_msg or f"this needs the package {module_name.split('.')[0]!r}: pip install "
-                          f"{module_name.split('.')[0]}") from e
+        raise ImportError(
+            err_msg or f"this needs the package {module_name.split('.')[0]!r}: pip install {module_name.split('.')[0]}"
+        ) from e
 
 
 def _numbers(version: str, name: str) -> tuple[int, ...]:
@@ -37,9 +39,12 @@ def require_version(min_version: str, max_version: str | None = None) -> None:
         >>> paddle.utils.require_version("2.0.0")
     """
     from .. import version
+
     here = _numbers(f"{version.major}.{version.minor}.{version.patch}", "the installed version")
     low = _numbers(min_version, "min_version")
     high = None if max_version is None else _numbers(max_version, "max_version")
     if here < low or high is not None and here > high:
-        raise Exception(f"(PreconditionNotMet) version {min_version}{f' to {max_version}' if max_version else ' or later'} "
-                        f"is required, this is {version.full_version}")
+        raise Exception(
+            f"(PreconditionNotMet) version {min_version}{f' to {max_version}' if max_version else ' or later'} "
+            f"is required, this is {version.full_version}"
+        )

@@ -1,4 +1,5 @@
 """``paddle.utils.run_check()``: does this installation really train?"""
+
 from __future__ import annotations
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..engine import place as places
 def _train(place: places.Place) -> None:
     """Fit a Linear layer to a line, eagerly, and see the loss fall and the weight arrive."""
     import paddle
+
     rng = np.random.RandomState(0)
     x = rng.rand(64, 2).astype("float32")
     y = (x @ np.array([[2.0], [-3.0]]) + 0.5).astype("float32")
@@ -24,7 +26,9 @@ def _train(place: places.Place) -> None:
             optimizer.clear_grad()
             losses.append(float(loss))
     if not losses[-1] < 0.1 * losses[0]:
-        raise errors.RuntimeError_(f"run_check: training does not work on {place}: loss {losses[0]:.4f} -> {losses[-1]:.4f}")
+        raise errors.RuntimeError_(
+            f"run_check: training does not work on {place}: loss {losses[0]:.4f} -> {losses[-1]:.4f}"
+        )
 
 
 def run_check() -> None:

@@ -1,8 +1,9 @@
 """Nested structures of lists, tuples and dicts."""
+
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 
 def is_sequence(seq: Any) -> bool:
@@ -27,7 +28,9 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence) -> Any:
     """The reverse of `flatten`. ValueError when the number of leaves differs."""
     leaves = list(flat_sequence)
     if len(leaves) != len(flatten(structure)):
-        raise ValueError(f"(InvalidArgument) pack_sequence_as: the structure has {len(flatten(structure))} leaves, {len(leaves)} were given")
+        raise ValueError(
+            f"(InvalidArgument) pack_sequence_as: the structure has {len(flatten(structure))} leaves, {len(leaves)} were given"
+        )
     source = iter(leaves)
 
     def build(part: Any) -> Any:
@@ -38,6 +41,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence) -> Any:
             items = [build(item) for item in part]
             return type(part)(*items) if hasattr(part, "_fields") else type(part)(items)
         return next(source)
+
     return build(structure)
 
 

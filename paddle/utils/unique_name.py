@@ -1,4 +1,5 @@
 """Names that occur once: ``linear_0``, ``linear_0.w_0``. A generator counts each key; ``guard`` puts in a fresh one."""
+
 from __future__ import annotations
 
 import contextlib
@@ -31,8 +32,10 @@ class ParameterNames:
 
     def __call__(self, name: str) -> None:
         if name in self._taken:
-            raise errors.ValueError_(f"parameter name {name!r} was used before; give each parameter its own, or create the "
-                                     "second model under paddle.utils.unique_name.guard()")
+            raise errors.ValueError_(
+                f"parameter name {name!r} was used before; give each parameter its own, or create the "
+                "second model under paddle.utils.unique_name.guard()"
+            )
         self._taken.add(name)
 
 
@@ -57,8 +60,9 @@ def claim(name: str) -> str:
     return name
 
 
-def switch(new_generator: UniqueNameGenerator | None = None,
-           new_para_name_checker: ParameterNames | None = None) -> tuple[UniqueNameGenerator, ParameterNames]:
+def switch(
+    new_generator: UniqueNameGenerator | None = None, new_para_name_checker: ParameterNames | None = None
+) -> tuple[UniqueNameGenerator, ParameterNames]:
     """Put in another generator (default: a fresh one); returns the former generator and its taken parameter names."""
     global _generator, _parameters
     old = _generator, _parameters

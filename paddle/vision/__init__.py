@@ -1,11 +1,23 @@
 """Pictures: datasets, transforms, networks."""
+
 from . import datasets, image, models, transforms
 from .datasets import MNIST, FashionMNIST
 from .image import get_image_backend, image_load, set_image_backend
 from .models import LeNet
 from .transforms import (
-    adjust_brightness, adjust_contrast, adjust_hue, center_crop, crop, hflip, normalize, pad, resize, rotate,
-    to_grayscale, to_tensor, vflip
+    adjust_brightness,
+    adjust_contrast,
+    adjust_hue,
+    center_crop,
+    crop,
+    hflip,
+    normalize,
+    pad,
+    resize,
+    rotate,
+    to_grayscale,
+    to_tensor,
+    vflip,
 )
 
 __all__ = ["set_image_backend", "get_image_backend", "image_load"]

@@ -1,4 +1,5 @@
 """How image files are read."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -47,11 +48,14 @@ def image_load(path: str, backend: str | None = None) -> Any:
     """
     backend = check_backend(backend or _backend, "image_load")
     from PIL import Image
+
     image = Image.open(path)
     if backend == "pil":
         return image
     if backend == "tensor":
         from .transforms import functional
+
         return functional.to_tensor(image)
     import numpy as np
+
     return np.ascontiguousarray(np.asarray(image.convert("RGB"))[:, :, ::-1])

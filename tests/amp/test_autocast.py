@@ -1,4 +1,5 @@
 """Which type operators compute in under auto_cast; what decorate does to models and optimizers."""
+
 import numpy as np
 import pytest
 
@@ -68,6 +69,7 @@ def test_off_by_level_and_by_enable_and_restored_after_errors():
     @paddle.amp.auto_cast(dtype="bfloat16")
     def product():
         return paddle.matmul(f32, w)
+
     assert product().dtype is product().dtype is paddle.bfloat16
 
 
@@ -80,9 +82,16 @@ def test_custom_lists_take_official_and_own_names(name):
         assert F.softmax(f32).dtype is paddle.float16
 
 
-@pytest.mark.parametrize("kind, options", [
-    (ValueError, dict(level="O9")), (ValueError, dict(dtype="int32")), (ValueError, dict(dtype="nonsense")),
-    (ValueError, dict(custom_white_list={"a"}, custom_black_list={"a"})), (TypeError, dict(custom_white_list="add"))])
+@pytest.mark.parametrize(
+    "kind, options",
+    [
+        (ValueError, dict(level="O9")),
+        (ValueError, dict(dtype="int32")),
+        (ValueError, dict(dtype="nonsense")),
+        (ValueError, dict(custom_white_list={"a"}, custom_black_list={"a"})),
+        (TypeError, dict(custom_white_list="add")),
+    ],
+)
 def test_wrong_arguments(kind, options):
     with pytest.raises(kind, match="auto_cast"), paddle.amp.auto_cast(**options):
         pass
@@ -90,6 +99,7 @@ def test_wrong_arguments(kind, options):
 
 def test_every_listed_name_that_is_ours_is_an_operator():
     from paddle.engine.op import registry
+
     assert set(amp_lists._OFFICIAL) <= set(registry)
 
 
@@ -112,11 +122,13 @@ def test_gradients_have_the_type_of_their_tensors_and_are_right(dtype):
 
 def test_steady_state_compiles_nothing():
     net = nn.Linear(4, 4)
+
     def step():
         with paddle.amp.auto_cast(dtype="bfloat16", custom_white_list={"tanh"}):
             loss = net(f32).tanh().sum()
         loss.backward()
         net.clear_gradients()
+
     step()
     step()
     with count_compiles() as count:
@@ -125,6 +137,7 @@ def test_steady_state_compiles_nothing():
 
 
 # ---- decorate ----
+
 
 def test_types_after_decorate_and_what_is_excluded():
     net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1D(2), nn.LayerNorm(2), nn.Linear(2, 2))
@@ -160,9 +173,9 @@ def test_without_master_weights_small_updates_are_lost():
 
 def test_master_gradients_accumulate_in_float32():
     p = paddle.amp.decorate(nn.Linear(1, 1), level="O2", dtype="bfloat16", master_grad=True)
-    for size in (1.0, 2.0 ** -12):
+    for size in (1.0, 2.0**-12):
         p(paddle.full([1, 1], size, "bfloat16")).sum().backward()
-    assert p.weight.grad.dtype is paddle.float32 and float(p.weight.grad) == 1 + 2.0 ** -12
+    assert p.weight.grad.dtype is paddle.float32 and float(p.weight.grad) == 1 + 2.0**-12
 
 
 def test_save_dtype_changes_what_is_saved_only(tmp_path):
@@ -179,12 +192,14 @@ def test_save_dtype_changes_what_is_saved_only(tmp_path):
 
 def test_decorate_wrong_arguments():
     net = nn.Linear(2, 2)
-    for kind, call in [(TypeError, lambda: paddle.amp.decorate(3, level="O2")),
-                       (TypeError, lambda: paddle.amp.decorate(net, 5, level="O2")),
-                       (ValueError, lambda: paddle.amp.decorate(net, level="O9")),
-                       (ValueError, lambda: paddle.amp.decorate(net, level="O2", dtype="int8")),
-                       (ValueError, lambda: paddle.amp.decorate(net, level="O2", save_dtype="int32")),
-                       (TypeError, lambda: paddle.amp.decorate(net, level="O2", excluded_layers=[3]))]:
+    for kind, call in [
+        (TypeError, lambda: paddle.amp.decorate(3, level="O2")),
+        (TypeError, lambda: paddle.amp.decorate(net, 5, level="O2")),
+        (ValueError, lambda: paddle.amp.decorate(net, level="O9")),
+        (ValueError, lambda: paddle.amp.decorate(net, level="O2", dtype="int8")),
+        (ValueError, lambda: paddle.amp.decorate(net, level="O2", save_dtype="int32")),
+        (TypeError, lambda: paddle.amp.decorate(net, level="O2", excluded_layers=[3])),
+    ]:
         with pytest.raises(kind, match="decorate"):
             call()
 
@@ -207,4 +222,5 @@ def test_training_in_bfloat16_reaches_what_float32_reaches():
             adam.step()
             adam.clear_grad()
         return float(loss.astype("float32"))
+
     assert abs(train(True) - train(False)) < 0.03

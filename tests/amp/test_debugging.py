@@ -1,4 +1,5 @@
 """Tools that find where numbers go wrong."""
+
 import numpy as np
 import pytest
 
@@ -59,6 +60,7 @@ def test_check_layer_numerics():
         @debugging.check_layer_numerics
         def forward(self, x):
             return x.log()
+
     assert Log()(paddle.ones([1])).tolist() == [0.0]
     with pytest.raises(RuntimeError, match="log"):
         Log()(paddle.zeros([1]))

@@ -1,4 +1,5 @@
 """8-bit products: results are those of the format, scales are delayed, nothing is lost silently."""
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def eight(x, kind, amax=None):
 
 def close(got, want):
     got = got.astype("float32").numpy() if isinstance(got, paddle.Tensor) else got
-    np.testing.assert_allclose(got, want, rtol=2.0 ** -8, atol=1e-4 * np.abs(want).max())  # bfloat16
+    np.testing.assert_allclose(got, want, rtol=2.0**-8, atol=1e-4 * np.abs(want).max())  # bfloat16
 
 
 def fp8_cast():
@@ -115,6 +116,7 @@ def test_attention_layer_trains_and_recomputation_changes_nothing():
         out.astype("float32").square().sum().backward()
         assert layer.q_proj.weight.__dict__["_fp8"].called_back
         return [out.astype("float32").numpy(), x.grad.numpy(), *[p.grad.numpy() for p in layer.parameters()]]
+
     rng0 = rng.randn(2, 5, 16).astype("float32")
     for a, b in zip(grads(lambda f, x: f(x)), grads(recompute)):
         np.testing.assert_array_equal(a, b)
@@ -137,11 +139,15 @@ def test_what_has_no_8_bit_form():
 
 def test_no_recompilation_and_copies():
     import copy
+
     from paddle.engine.compile import count_compiles
+
     layer = nn.Linear(4, 4)
+
     def step(layer):
         with fp8_cast():
             layer(paddle.ones([2, 4])).sum().backward()
+
     step(layer)
     step(layer)
     with count_compiles() as count:

@@ -1,4 +1,5 @@
 """Loss scaling; scales and parameters as the official GradScaler gives them."""
+
 import numpy as np
 import pytest
 
@@ -100,7 +101,7 @@ def test_small_gradients_survive_float16():
     w.set_value(np.zeros(1, "float16"))
     sgd = paddle.optimizer.SGD(1e6, parameters=[w])
     sgd._multi_precision = True
-    scaler = paddle.amp.GradScaler(init_loss_scaling=2.0 ** 15)
+    scaler = paddle.amp.GradScaler(init_loss_scaling=2.0**15)
     scaler.scale((w.astype("float32") * 1e-8).sum()).backward()
     scaler.step(sgd)
     assert abs(float(w.astype("float32")) + 0.01) < 1e-4
@@ -113,6 +114,7 @@ def test_a_float16_loss_does_not_overflow_when_scaled():
 
 def test_no_step_waits_for_the_device(monkeypatch):
     import jax.numpy as jnp
+
     p, opt, scaler = setup(init_loss_scaling=8.0)
     step(p, opt, scaler, 1.0)
     loss = (p * 2).sum()
@@ -120,6 +122,7 @@ def test_no_step_waits_for_the_device(monkeypatch):
 
     def read(array):
         raise AssertionError("a value was read back to the host")
+
     with monkeypatch.context() as patch:
         patch.setattr(type(jnp.ones(1)), "_value", property(read))
         with pytest.raises(AssertionError, match="read back"):
@@ -138,6 +141,7 @@ def test_a_step_of_the_optimizers_own_is_told():
         def step(self):
             self.steps += 1
             super().step()
+
     p, opt, scaler = setup(Counting, init_loss_scaling=4.0)
     step(p, opt, scaler, 1.0)
     step(p, opt, scaler, np.nan)
@@ -172,8 +176,10 @@ def test_a_scale_that_only_falls_is_reported():
 
 # ---- the older form ----
 
+
 def test_older_form_for_lists_and_for_unscaled_losses():
     from paddle.static import amp
+
     net = nn.Linear(2, 1)
     sgd = paddle.optimizer.SGD(0.5, parameters=net.parameters())
     (net,), (sgd,) = amp.decorate(models=[net], optimizers=[sgd], dtype=paddle.float16, level="O2")

@@ -1,9 +1,11 @@
 """Jacobians, Hessians, vjp and jvp against finite differences and closed forms."""
+
 import numpy as np
 import pytest
 
 import paddle
 from paddle.incubate import autograd as functional
+
 from _check import compare
 
 

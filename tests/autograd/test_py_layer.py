@@ -1,4 +1,5 @@
 """PyLayer: user-written backward functions."""
+
 import gc
 import weakref
 
@@ -7,6 +8,7 @@ import pytest
 
 import paddle
 from paddle.autograd import PyLayer
+
 from _check import compare
 
 
@@ -27,7 +29,7 @@ class Cube(PyLayer):
 
     @staticmethod
     def backward(ctx, g):
-        x, = ctx.saved_tensor()
+        (x,) = ctx.saved_tensor()
         return g * x * x * 3 * ctx.factor
 
 
@@ -40,9 +42,9 @@ def test_forward_and_backward():
 
 def test_derivatives_of_higher_order():
     x = leaf()
-    first, = paddle.grad(Cube.apply(x).sum(), x, create_graph=True)
-    second, = paddle.grad(first.sum(), x, create_graph=True)
-    third, = paddle.grad(second.sum(), x)
+    (first,) = paddle.grad(Cube.apply(x).sum(), x, create_graph=True)
+    (second,) = paddle.grad(first.sum(), x, create_graph=True)
+    (third,) = paddle.grad(second.sum(), x)
     assert [g.tolist() for g in (first, second, third)] == [[3, 12], [6, 12], [6, 6]]
 
 
@@ -57,6 +59,7 @@ def test_missing_gradients_of_outputs_are_zeros_or_none():
         def backward(ctx, g, h):
             seen.append(h)
             return g * 2
+
         x = leaf()
         layer(forward, backward).apply(x)[0].sum().backward()
         assert x.grad.tolist() == [2, 2] and (seen[0] if want is None else seen[0].tolist()) == want
@@ -73,10 +76,14 @@ def test_gradients_of_inputs_may_be_none_and_stopped_inputs_are_ignored():
         assert x.grad.tolist() == [1, 1] and fixed.grad is None
 
 
-@pytest.mark.parametrize("backward, error, text", [
-    (lambda ctx, g: g, ValueError, "2 tensors as inputs, backward returned 1"), (lambda ctx, g: (g, g, g), ValueError, "returned 3"),
-    (lambda ctx, g: (3.0, None), TypeError, "gradient 0 must be a Tensor or None, got float"),
-])
+@pytest.mark.parametrize(
+    "backward, error, text",
+    [
+        (lambda ctx, g: g, ValueError, "2 tensors as inputs, backward returned 1"),
+        (lambda ctx, g: (g, g, g), ValueError, "returned 3"),
+        (lambda ctx, g: (3.0, None), TypeError, "gradient 0 must be a Tensor or None, got float"),
+    ],
+)
 def test_wrong_results_of_backward(backward, error, text):
     with pytest.raises(error, match="Custom.backward: .*" + text):
         layer(lambda ctx, a, b: a * b, backward).apply(leaf(), leaf()).sum().backward()
@@ -85,6 +92,7 @@ def test_wrong_results_of_backward(backward, error, text):
 def test_an_exception_in_backward_leaves_the_modes_alone():
     def backward(ctx, g):
         raise KeyError("mine")
+
     with pytest.raises(KeyError, match="mine"):
         layer(lambda ctx, a: a * 2, backward).apply(leaf()).sum().backward()
     assert paddle.is_grad_enabled() and not (leaf() * 2).stop_gradient
@@ -95,6 +103,7 @@ def test_outputs_that_carry_no_gradient():
         y, z = x * 2, x * 3
         ctx.mark_non_differentiable(z)
         return y, z, x.astype("int32"), "text", None
+
     x = leaf()
     y, z, i, text, nothing = layer(forward, lambda ctx, g, h, k: g * 2).apply(x)
     assert [t.stop_gradient for t in (y, z)] == [False, True] and (text, nothing) == ("text", None)
@@ -126,6 +135,7 @@ def test_modes_inside():
         modes.append(paddle.is_grad_enabled())
         with paddle.enable_grad():
             return paddle.grad(ctx.pair[1], ctx.pair[0], g)[0]
+
     x = leaf()
     layer(forward, backward).apply(x).sum().backward()
     assert x.grad.tolist() == [2, 4] and modes == [False, False]
@@ -145,6 +155,7 @@ def test_second_backward_and_release():
     def forward(ctx, a):
         contexts.append(weakref.ref(ctx))
         return a * 2
+
     y = layer(forward, lambda ctx, g: g * 2).apply(x)
     y.backward()
     gc.collect()
@@ -155,7 +166,9 @@ def test_second_backward_and_release():
 
 def test_between_recorded_operations_and_with_nested_inputs():
     x, y = leaf(), leaf()
-    out = layer(lambda ctx, pair, k=None: pair[0] * pair[1] + k, lambda ctx, g: (g * 5, g * 6, g)).apply([x * 2, y], k=x)
+    out = layer(lambda ctx, pair, k=None: pair[0] * pair[1] + k, lambda ctx, g: (g * 5, g * 6, g)).apply(
+        [x * 2, y], k=x
+    )
     (out * 10).sum().backward()
     compare(x.grad, [110, 110])
     compare(y.grad, [60, 60])

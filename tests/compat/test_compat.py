@@ -1,4 +1,5 @@
 """PyTorch's forms of functions and layers: behaviour of the official paddle.compat and NumPy."""
+
 import sys
 
 import numpy as np
@@ -24,10 +25,18 @@ def test_the_three_forms_of_max_and_min():
     assert out[0].tolist() == [3, 5] and out[1].tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("call",
-                         [lambda: C.max(Y, axis=1), lambda: C.max(x=Y), lambda: C.max(Y, foo=1),
-                          lambda: C.max(Y, keepdim=True),
-                                  lambda: C.max(Y, 1, dim=1), lambda: C.max(Y, 1.5), lambda: C.sort(Y, axis=0)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: C.max(Y, axis=1),
+        lambda: C.max(x=Y),
+        lambda: C.max(Y, foo=1),
+        lambda: C.max(Y, keepdim=True),
+        lambda: C.max(Y, 1, dim=1),
+        lambda: C.max(Y, 1.5),
+        lambda: C.sort(Y, axis=0),
+    ],
+)
 def test_paddles_own_names_are_refused(call):
     with pytest.raises(TypeError):
         call()
@@ -118,7 +127,7 @@ def test_multihead_attention(batch_first):
     q, k = rng.randn(2, 3, 8).astype("float32"), rng.randn(2, 5, 8).astype("float32")
     hidden = np.array([[True, False, False, False, True], [False] * 5])
     w, b = layer.in_proj_weight.numpy(), layer.in_proj_bias.numpy()
-    parts = [x @ w[8 * i:8 * i + 8].T + b[8 * i:8 * i + 8] for i, x in enumerate((q, k, k))]
+    parts = [x @ w[8 * i : 8 * i + 8].T + b[8 * i : 8 * i + 8] for i, x in enumerate((q, k, k))]
     heads = [p.reshape(2, -1, 2, 4).swapaxes(1, 2) for p in parts]
     out, weights = attention(*heads, ~hidden[:, None, None])
     out = out.swapaxes(1, 2).reshape(2, 3, 8) @ layer.out_proj.weight.numpy().T + layer.out_proj.bias.numpy()
@@ -166,6 +175,7 @@ def test_import_torch_gives_paddle_inside_the_guard_only():
         import torch
         import torch.nn.functional as functional
         from torch.nn import Linear
+
         assert torch.ones([2]).tolist() == [1, 1] and torch.tensor([1]).tolist() == [1]
         assert torch.max is paddle.compat.max and torch.sin is paddle.sin
         assert Linear is paddle.compat.nn.Linear and functional.linear is F.linear
@@ -182,10 +192,12 @@ def test_scope_and_blocked_modules():
     try:
         with pytest.raises((ModuleNotFoundError, AssertionError)):
             import torch
+
             assert not torch.__name__  # an installed package
         paddle.enable_compat(blocked_modules={__name__.split(".")[0]})
         with pytest.raises((ModuleNotFoundError, AssertionError)):
             import torch
+
             assert not torch.__name__
     finally:
         paddle.disable_compat()

@@ -1,4 +1,5 @@
 """Streams, events and properties of devices; on the CPU, where they are simple."""
+
 import types
 
 import pytest
@@ -39,7 +40,7 @@ def test_streams():
 
 def test_properties():
     found = device.get_device_properties("cpu")
-    assert found.name == device.get_device_name("cpu") and found.total_memory > 2 ** 20
+    assert found.name == device.get_device_name("cpu") and found.total_memory > 2**20
     assert found.multi_processor_count >= 1
     assert device.get_device_capability("cpu") == (0, 0) and device.is_bf16_supported()
     with pytest.raises(ValueError):

@@ -1,4 +1,5 @@
 """Recomputation: the same numbers, less memory."""
+
 import gc
 
 import jax
@@ -33,10 +34,16 @@ def run(call, net, x):
     return found
 
 
-@pytest.mark.parametrize("call", [
-    lambda net, x: recompute(net, x), lambda net, x: recompute(net, x, use_reentrant=False), guarded,
-    lambda net, x: recompute_sequential({"segments": 3}, net, x),
-    lambda net, x: recompute(lambda v: recompute(net, v), x)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda net, x: recompute(net, x),
+        lambda net, x: recompute(net, x, use_reentrant=False),
+        guarded,
+        lambda net, x: recompute_sequential({"segments": 3}, net, x),
+        lambda net, x: recompute(lambda v: recompute(net, v), x),
+    ],
+)
 def test_results_gradients_and_random_numbers_are_those_of_a_plain_call(call):
     paddle.seed(0)
     net = block()
@@ -64,11 +71,11 @@ def test_input_without_gradient_and_several_results():
 def test_grad_of_higher_order_and_a_second_backward():
     x = paddle.to_tensor([0.3, -0.7], stop_gradient=False)
     y = recompute(lambda v: (v.tanh() * v).exp(), x)
-    first, = paddle.grad(y.sum(), x, create_graph=True)
-    second, = paddle.grad(first.sum(), x)
+    (first,) = paddle.grad(y.sum(), x, create_graph=True)
+    (second,) = paddle.grad(first.sum(), x)
     z = (x.tanh() * x).exp()
-    first_plain, = paddle.grad(z.sum(), x, create_graph=True)
-    second_plain, = paddle.grad(first_plain.sum(), x)
+    (first_plain,) = paddle.grad(z.sum(), x, create_graph=True)
+    (second_plain,) = paddle.grad(first_plain.sum(), x)
     np.testing.assert_allclose(second.numpy(), second_plain.numpy(), rtol=1e-6)
     y = recompute(lambda v: (v.tanh() * v).exp(), x).sum()
     y.backward(retain_graph=True)
@@ -92,8 +99,9 @@ def test_views_and_writes_inside():
         y = v * 2
         y[0] = y[1].exp()
         return y.transpose([1, 0]).reshape([6]).tanh().sum()
-    plain, = paddle.grad(f(x), x)
-    again, = paddle.grad(recompute(f, x), x)
+
+    (plain,) = paddle.grad(f(x), x)
+    (again,) = paddle.grad(recompute(f, x), x)
     np.testing.assert_array_equal(plain.numpy(), again.numpy())
 
 
@@ -130,8 +138,10 @@ def call_stages(net, x, wrap):
     return x
 
 
-@pytest.mark.parametrize("make, call, shape, held_bound, peak_bound", [
-    (Encoder, lambda net, x, wrap: net(x), [8, 64, 64], 0.2, 0.6), (stages, call_stages, [1024, 64], 0.25, 0.6)])
+@pytest.mark.parametrize(
+    "make, call, shape, held_bound, peak_bound",
+    [(Encoder, lambda net, x, wrap: net(x), [8, 64, 64], 0.2, 0.6), (stages, call_stages, [1024, 64], 0.25, 0.6)],
+)
 def test_memory_falls_after_the_forward_pass_and_at_its_peak(monkeypatch, make, call, shape, held_bound, peak_bound):
     held, peak, seen = [], [], []
     run_node = OpNode.run
@@ -140,6 +150,7 @@ def test_memory_falls_after_the_forward_pass_and_at_its_peak(monkeypatch, make, 
         out = run_node(node, *args)
         seen.append(live_bytes())
         return out
+
     monkeypatch.setattr(OpNode, "run", watched)
     for wrap in (False, True):
         paddle.seed(0)

@@ -1,4 +1,5 @@
 """Every distribution against SciPy: probabilities, moments, entropies, gradients, draws."""
+
 import inspect
 
 import numpy as np
@@ -111,17 +112,20 @@ def test_gradients(name):
     def f(value, *parameters):
         d = getattr(D, name)(*parameters)
         return d.log_prob(value), d.entropy()
+
     check_grad(f, x, *parameters, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["Normal", "Uniform", "Laplace", "Gumbel", "Cauchy", "Exponential",
-                                  "ContinuousBernoulli"])
+@pytest.mark.parametrize(
+    "name", ["Normal", "Uniform", "Laplace", "Gumbel", "Cauchy", "Exponential", "ContinuousBernoulli"]
+)
 def test_draws_are_differentiable(name):
     parameters = (P,) if name == "ContinuousBernoulli" else CONTINUOUS[name][0]
 
     def f(*parameters):
         paddle.seed(5)
         return getattr(D, name)(*parameters).rsample([2])
+
     check_grad(f, *parameters, rtol=2e-3, atol=1e-4)
 
 
@@ -142,8 +146,9 @@ def test_gradients_of_draws_with_rejections_are_implicit():
     compare(scale.grad, (x.numpy() - LOC) / B)
 
 
-@pytest.mark.parametrize("name", ["LogNormal", "Uniform", "Gamma", "Chi2", "Exponential", "Beta", "Geometric", "Poisson",
-                                  "Binomial"])
+@pytest.mark.parametrize(
+    "name", ["LogNormal", "Uniform", "Gamma", "Chi2", "Exponential", "Beta", "Geometric", "Poisson", "Binomial"]
+)
 def test_outside_of_the_support_nothing_is_probable_and_gradients_are_finite(name):
     parameters = [paddle.to_tensor(p, stop_gradient=False) for p in ALL[name][0]]
     d = getattr(D, name)(*parameters)
@@ -156,9 +161,17 @@ def test_outside_of_the_support_nothing_is_probable_and_gradients_are_finite(nam
 
 # ---- how parameters and shapes are read ----
 
+
 def test_parameters_of_every_kind():
-    for loc, scale in [(1, 2.0), ([1.0, 1.0], 2), ((1.0, 1.0), [2.0, 2.0]), (np.ones(2, "float32"), 2.0),
-                       (paddle.ones([2]), 2.0), (1.0, paddle.full([2], 2.0)), (paddle.ones([2], "int64"), 2.0)]:
+    for loc, scale in [
+        (1, 2.0),
+        ([1.0, 1.0], 2),
+        ((1.0, 1.0), [2.0, 2.0]),
+        (np.ones(2, "float32"), 2.0),
+        (paddle.ones([2]), 2.0),
+        (1.0, paddle.full([2], 2.0)),
+        (paddle.ones([2], "int64"), 2.0),
+    ]:
         d = D.Normal(loc, scale)
         assert d.loc.dtype is d.scale.dtype is d.dtype is paddle.float32
         compare(d.log_prob(paddle.zeros([2])), np.full(2, ss.norm(1, 2).logpdf(0)))
@@ -183,8 +196,15 @@ def test_a_number_gives_the_official_batch_shape():
 def test_values_of_every_kind():
     d = D.Normal(0.0, paddle.ones([2]))
     want = np.full(2, ss.norm.logpdf(1), "float32")
-    for value in (1, 1.0, [1.0, 1.0], np.ones(2), paddle.ones([2]), paddle.ones([2], "int64"),
-                  paddle.ones([], "float64")):
+    for value in (
+        1,
+        1.0,
+        [1.0, 1.0],
+        np.ones(2),
+        paddle.ones([2]),
+        paddle.ones([2], "int64"),
+        paddle.ones([], "float64"),
+    ):
         got = d.log_prob(value)
         assert got.dtype is paddle.float32
         compare(got, want)
@@ -200,27 +220,46 @@ def test_empty_and_zero_dimensional():
     assert D.Dirichlet(paddle.ones([0, 3])).log_prob(paddle.ones([0, 3])).shape == [0]
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda: D.Normal("a", 1.0), TypeError), (lambda: D.Normal(0.0, None), TypeError),
-    (lambda: D.Normal([0.0, "a"], 1.0), TypeError), (lambda: D.Normal([0.0, [1.0]], 1.0), TypeError),
-    (lambda: D.Normal([0.0, 1.0], [1.0, 1.0, 1.0]), ValueError), (lambda: D.Uniform(0j, 1.0), TypeError),
-    (lambda: D.Bernoulli("p"), TypeError), (lambda: D.Geometric("x"), TypeError),
-    (lambda: D.Beta(None, 1.0), TypeError),
-    (lambda: D.Normal(0.0, 1.0).log_prob("a"), TypeError), (lambda: D.Normal(0.0, 1.0).log_prob(), TypeError),
-    (lambda: D.Normal(0.0, 1.0).log_prob(1.0, 2.0), TypeError), (lambda: D.Normal(0.0, 1.0).log_prob(1j), TypeError),
-    (lambda: D.Normal(0.0, [1.0, 1.0]).log_prob([1.0, 1.0, 1.0]), ValueError),
-    (lambda: D.Normal(0.0, 1.0).sample([-1]), ValueError), (lambda: D.Normal(0.0, 1.0).sample([1.5]), TypeError),
-    (lambda: D.Cauchy(0.0, 1.0).mean, ValueError), (lambda: D.Cauchy(0.0, 1.0).variance, ValueError),
-    (lambda: D.Cauchy(0.0, 1.0).stddev, ValueError), (lambda: D.StudentT(-1.0, 0.0, 1.0), ValueError),
-    (lambda: D.StudentT(1.0, 0.0, -1.0), ValueError), (lambda: D.Dirichlet(1.0), ValueError),
-    (lambda: D.Dirichlet([1.0, 1.0]).log_prob(0.5), ValueError), (lambda: D.Multinomial(0, [0.5, 0.5]), ValueError),
-    (lambda: D.Multinomial(2.5, [0.5, 0.5]), ValueError), (lambda: D.Multinomial(2, 0.5), ValueError),
-    (lambda: D.Binomial(2.5, 0.5), ValueError), (lambda: D.Categorical(0.5), ValueError),
-    (lambda: D.Bernoulli(0.5).rsample([2], temperature=0.0), ValueError),
-    (lambda: D.Poisson(1.0).rsample(), NotImplementedError), (lambda: D.LKJCholesky(1), ValueError),
-    (lambda: D.LKJCholesky(2.0), TypeError), (lambda: D.LKJCholesky(2, 0.0), ValueError),
-    (lambda: D.LKJCholesky(2, 1.0, "none"), ValueError),
-    (lambda: D.LKJCholesky(3).log_prob(paddle.eye(2)), ValueError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda: D.Normal("a", 1.0), TypeError),
+        (lambda: D.Normal(0.0, None), TypeError),
+        (lambda: D.Normal([0.0, "a"], 1.0), TypeError),
+        (lambda: D.Normal([0.0, [1.0]], 1.0), TypeError),
+        (lambda: D.Normal([0.0, 1.0], [1.0, 1.0, 1.0]), ValueError),
+        (lambda: D.Uniform(0j, 1.0), TypeError),
+        (lambda: D.Bernoulli("p"), TypeError),
+        (lambda: D.Geometric("x"), TypeError),
+        (lambda: D.Beta(None, 1.0), TypeError),
+        (lambda: D.Normal(0.0, 1.0).log_prob("a"), TypeError),
+        (lambda: D.Normal(0.0, 1.0).log_prob(), TypeError),
+        (lambda: D.Normal(0.0, 1.0).log_prob(1.0, 2.0), TypeError),
+        (lambda: D.Normal(0.0, 1.0).log_prob(1j), TypeError),
+        (lambda: D.Normal(0.0, [1.0, 1.0]).log_prob([1.0, 1.0, 1.0]), ValueError),
+        (lambda: D.Normal(0.0, 1.0).sample([-1]), ValueError),
+        (lambda: D.Normal(0.0, 1.0).sample([1.5]), TypeError),
+        (lambda: D.Cauchy(0.0, 1.0).mean, ValueError),
+        (lambda: D.Cauchy(0.0, 1.0).variance, ValueError),
+        (lambda: D.Cauchy(0.0, 1.0).stddev, ValueError),
+        (lambda: D.StudentT(-1.0, 0.0, 1.0), ValueError),
+        (lambda: D.StudentT(1.0, 0.0, -1.0), ValueError),
+        (lambda: D.Dirichlet(1.0), ValueError),
+        (lambda: D.Dirichlet([1.0, 1.0]).log_prob(0.5), ValueError),
+        (lambda: D.Multinomial(0, [0.5, 0.5]), ValueError),
+        (lambda: D.Multinomial(2.5, [0.5, 0.5]), ValueError),
+        (lambda: D.Multinomial(2, 0.5), ValueError),
+        (lambda: D.Binomial(2.5, 0.5), ValueError),
+        (lambda: D.Categorical(0.5), ValueError),
+        (lambda: D.Bernoulli(0.5).rsample([2], temperature=0.0), ValueError),
+        (lambda: D.Poisson(1.0).rsample(), NotImplementedError),
+        (lambda: D.LKJCholesky(1), ValueError),
+        (lambda: D.LKJCholesky(2.0), TypeError),
+        (lambda: D.LKJCholesky(2, 0.0), ValueError),
+        (lambda: D.LKJCholesky(2, 1.0, "none"), ValueError),
+        (lambda: D.LKJCholesky(3).log_prob(paddle.eye(2)), ValueError),
+    ],
+)
 def test_wrong_arguments(call, error):
     with pytest.raises(error):
         call()
@@ -242,6 +281,7 @@ def test_a_changed_parameter_compiles_nothing():
 
 
 # ---- single distributions ----
+
 
 def test_student_t_without_moments():
     d = D.StudentT([0.5, 1.0, 1.5, 2.0, 3.0], 0.25, 2.0)
@@ -342,9 +382,17 @@ def test_categorical_takes_logits_in_two_ways():
     compare(D.Categorical(paddle.to_tensor(w[0])).log_prob(paddle.to_tensor(1)), np.log(p[0, 1]), 1e-8)
 
 
-@pytest.mark.parametrize("value, error", [
-    (paddle.to_tensor([3]), IndexError), (paddle.to_tensor([-4]), IndexError), (paddle.to_tensor(1), ValueError),
-    (paddle.to_tensor([[[0]]]), ValueError), (paddle.to_tensor([0.0]), TypeError), ([0], TypeError)])
+@pytest.mark.parametrize(
+    "value, error",
+    [
+        (paddle.to_tensor([3]), IndexError),
+        (paddle.to_tensor([-4]), IndexError),
+        (paddle.to_tensor(1), ValueError),
+        (paddle.to_tensor([[[0]]]), ValueError),
+        (paddle.to_tensor([0.0]), TypeError),
+        ([0], TypeError),
+    ],
+)
 def test_categories_that_do_not_exist(value, error):
     with pytest.raises(error):
         D.Categorical(paddle.ones([2, 3])).log_prob(value)
@@ -365,9 +413,11 @@ def test_continuous_bernoulli(p):
     compare(d.icdf(d.cdf([0.1, 0.5, 0.9])), [0.1, 0.5, 0.9], 1e-6)
     compare(d.log_prob([-0.1, 1.1]), [-np.inf, -np.inf])
     if 1e-3 < p < 0.99:
+
         def f(q):
             d = D.ContinuousBernoulli(q)
             return d.mean, d.variance, d.log_prob([0.3]), d.cdf([0.3])
+
         check_grad(f, [p], rtol=1e-4)
 
 

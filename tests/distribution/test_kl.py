@@ -23,8 +23,11 @@ GRID = {
     "Beta": ((A + 1, B + 1), (B + 1, A + 1), (0, 1)),
     "ContinuousBernoulli": ((P,), (P[::-1].copy(),), (0, 1)),
 }
-SUMS = {"Bernoulli": ((P,), (P[::-1].copy(),)), "Poisson": ((A,), (B,)),
-        "Binomial": ((np.full(3, 6.0), P), (np.full(3, 6.0), P[::-1].copy()))}
+SUMS = {
+    "Bernoulli": ((P,), (P[::-1].copy(),)),
+    "Poisson": ((A,), (B,)),
+    "Binomial": ((np.full(3, 6.0), P), (np.full(3, 6.0), P[::-1].copy())),
+}
 
 
 def pair(name, table):
@@ -115,7 +118,7 @@ class Weibull(D.ExponentialFamily):
 
     @property
     def _natural_parameters(self):
-        return (-self.scale ** -self.k,)
+        return (-(self.scale**-self.k),)
 
     def _log_normalizer(self, x):
         return -(-x).log() - float(np.log(self.k))
@@ -145,6 +148,7 @@ def test_registered_functions_hold_for_subclasses():
     @D.register_kl(Mine, D.Normal)
     def divergence(p, q):
         return "mine"
+
     assert D.kl_divergence(Mine(0.0, 1.0), D.Normal(0.0, 1.0)) == "mine" == Mine(0.0, 1.0).kl_divergence(Mine(0.0, 1.0))
     compare(D.kl_divergence(D.Normal(0.0, 1.0), Mine(0.0, 1.0)), 0.0)
     compare(D.kl_divergence(D.Chi2([2.0]), D.Gamma([2.0], [1.0])), [0.19092155])

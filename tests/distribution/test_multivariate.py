@@ -45,12 +45,22 @@ def test_gradients():
     def f(loc, root):
         d = D.MultivariateNormal(loc, covariance_matrix=root @ root.t() + paddle.eye(3, dtype="float64"))
         return d.log_prob(x), d.entropy(), d.kl_divergence(D.MultivariateNormal(LOC, covariance_matrix=COV))
+
     check_grad(f, LOC, COV, rtol=1e-4)
 
 
-@pytest.mark.parametrize("arguments", [
-    {}, {"covariance_matrix": COV, "scale_tril": COV}, {"covariance_matrix": LOC}, {"covariance_matrix": np.eye(2)},
-    {"covariance_matrix": -COV}, {"precision_matrix": np.ones((3, 3))}, {"covariance_matrix": np.zeros((2, 3))}])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"covariance_matrix": COV, "scale_tril": COV},
+        {"covariance_matrix": LOC},
+        {"covariance_matrix": np.eye(2)},
+        {"covariance_matrix": -COV},
+        {"precision_matrix": np.ones((3, 3))},
+        {"covariance_matrix": np.zeros((2, 3))},
+    ],
+)
 def test_wrong_matrices(arguments):
     with pytest.raises(ValueError):
         D.MultivariateNormal(LOC, **arguments)
@@ -65,13 +75,14 @@ def test_wrong_shapes():
 
 # ---- LKJ ----
 
+
 @pytest.mark.parametrize("method", ["onion", "cvine"])
 @pytest.mark.parametrize("concentration", [0.6, 1.0, 4.0])
 def test_lkj_draws(method, concentration):
     n = 3
     d = D.LKJCholesky(n, concentration, method)
     factors = d.sample([6000]).numpy().astype("float64")
-    compare((factors ** 2).sum(-1), np.ones((6000, n)), 1e-4)
+    compare((factors**2).sum(-1), np.ones((6000, n)), 1e-4)
     assert (np.triu(factors, 1) == 0).all() and (np.diagonal(factors, axis1=1, axis2=2) >= 0).all()
     correlations = factors @ factors.transpose(0, 2, 1)
     # each correlation is a beta variable on (-1, 1) with both parameters concentration - 1 + n / 2
@@ -86,7 +97,7 @@ def test_lkj_log_prob_integrates_to_one():
         d = D.LKJCholesky(2, np.float64(concentration))
         r = np.linspace(-1, 1, 20002)[1:-1]  # the correlation; the density is by it
         factors = np.zeros((r.size, 2, 2))
-        factors[:, 0, 0], factors[:, 1, 0], factors[:, 1, 1] = 1, r, np.sqrt(1 - r ** 2)
+        factors[:, 0, 0], factors[:, 1, 0], factors[:, 1, 1] = 1, r, np.sqrt(1 - r**2)
         density = d.prob(factors).numpy()
         assert abs(((density[1:] + density[:-1]) / 2 * np.diff(r)).sum() - 1) < 2e-2
 

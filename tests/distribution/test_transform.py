@@ -21,9 +21,12 @@ def affine(loc=1.0, scale=-2.0):
 
 
 SQUARE = {  # transforms of as many numbers as they give, and the axes of an event
-    "affine": (affine(), 0), "vector affine": (affine([1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]), 0),
+    "affine": (affine(), 0),
+    "vector affine": (affine([1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]), 0),
     "exp": (D.ExpTransform(), 0),
-    "sigmoid": (D.SigmoidTransform(), 0), "tanh": (D.TanhTransform(), 0), "power": (D.PowerTransform(t(3.0)), 0),
+    "sigmoid": (D.SigmoidTransform(), 0),
+    "tanh": (D.TanhTransform(), 0),
+    "power": (D.PowerTransform(t(3.0)), 0),
     "chain": (D.ChainTransform([affine(), D.ExpTransform()]), 0),
     "independent": (D.IndependentTransform(D.ExpTransform(), 1), 1),
     "scalar affine of an event": (D.ChainTransform([D.IndependentTransform(D.TanhTransform(), 1), affine()]), 1),
@@ -50,7 +53,7 @@ def test_log_determinants_are_those_of_the_jacobian(name):
     got = transform.forward_log_det_jacobian(t(x))
     if name == "stack of an event":  # officially not summed
         got = got.sum(-1)
-    batch = x.shape[:2 - rank]
+    batch = x.shape[: 2 - rank]
     compare(got.expand(batch).sum(), whole, 1e-6)
     y = transform.forward(t(x))
     compare(transform.inverse(y), x, 1e-8)
@@ -96,23 +99,31 @@ def test_shapes():
     assert D.ChainTransform([]).forward_shape((2,)) == (2,)
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda: D.AffineTransform(1.0, 2.0), TypeError), (lambda: D.PowerTransform(2.0), TypeError),
-    (lambda: D.ChainTransform([3]), TypeError), (lambda: D.ChainTransform(D.ExpTransform()), TypeError),
-    (lambda: D.StackTransform([]), TypeError), (lambda: D.StackTransform([D.ExpTransform()], 1.0), TypeError),
-    (lambda: D.IndependentTransform(3, 1), TypeError),
-    (lambda: D.IndependentTransform(D.ExpTransform(), 0), ValueError),
-    (lambda: D.ReshapeTransform((2, 3), (4,)), ValueError), (lambda: D.ReshapeTransform(6, 6), TypeError),
-    (lambda: D.ReshapeTransform((2, 3), (6,)).forward(t([1.0])), ValueError),
-    (lambda: D.ReshapeTransform((2, 3), (6,)).forward_shape((3, 2)), ValueError),
-    (lambda: D.StickBreakingTransform().forward(t(1.0)), ValueError),
-    (lambda: D.SoftmaxTransform().forward_shape(()), ValueError),
-    (lambda: D.StackTransform([D.ExpTransform()], 0).forward(t(X)), ValueError),
-    (lambda: D.ExpTransform().forward(1.0), TypeError),
-    (lambda: D.Transform().forward(t(1.0)), NotImplementedError),
-    (lambda: D.Transform().inverse(t(1.0)), NotImplementedError),
-    (lambda: D.Transform().forward_log_det_jacobian(t(1.0)), NotImplementedError),
-    (lambda: affine([1.0, 2.0]).forward_shape((3,)), ValueError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda: D.AffineTransform(1.0, 2.0), TypeError),
+        (lambda: D.PowerTransform(2.0), TypeError),
+        (lambda: D.ChainTransform([3]), TypeError),
+        (lambda: D.ChainTransform(D.ExpTransform()), TypeError),
+        (lambda: D.StackTransform([]), TypeError),
+        (lambda: D.StackTransform([D.ExpTransform()], 1.0), TypeError),
+        (lambda: D.IndependentTransform(3, 1), TypeError),
+        (lambda: D.IndependentTransform(D.ExpTransform(), 0), ValueError),
+        (lambda: D.ReshapeTransform((2, 3), (4,)), ValueError),
+        (lambda: D.ReshapeTransform(6, 6), TypeError),
+        (lambda: D.ReshapeTransform((2, 3), (6,)).forward(t([1.0])), ValueError),
+        (lambda: D.ReshapeTransform((2, 3), (6,)).forward_shape((3, 2)), ValueError),
+        (lambda: D.StickBreakingTransform().forward(t(1.0)), ValueError),
+        (lambda: D.SoftmaxTransform().forward_shape(()), ValueError),
+        (lambda: D.StackTransform([D.ExpTransform()], 0).forward(t(X)), ValueError),
+        (lambda: D.ExpTransform().forward(1.0), TypeError),
+        (lambda: D.Transform().forward(t(1.0)), NotImplementedError),
+        (lambda: D.Transform().inverse(t(1.0)), NotImplementedError),
+        (lambda: D.Transform().forward_log_det_jacobian(t(1.0)), NotImplementedError),
+        (lambda: affine([1.0, 2.0]).forward_shape((3,)), ValueError),
+    ],
+)
 def test_wrong_arguments(call, error):
     with pytest.raises(error):
         call()
@@ -130,6 +141,7 @@ def test_own_transforms_give_one_of_the_jacobians():
 
         def _inverse_log_det_jacobian(self, y):
             return paddle.full_like(y, -np.log(2))
+
     compare(Doubled().forward_log_det_jacobian(t(X)), np.full((2, 3), np.log(2)))
     d = D.TransformedDistribution(D.Normal(t(0.0), 1.0), [Doubled()])
     compare(d.log_prob(t(0.3)), ss.norm(0, 2).logpdf(0.3), 1e-8)
@@ -143,6 +155,7 @@ def test_calling_a_transform():
 
 
 # ---- distributions made with them ----
+
 
 def test_transformed_density_and_draws():
     d = D.TransformedDistribution(D.Normal(t([0.0, 1.0]), t([1.0, 2.0])), [D.ExpTransform()])
@@ -184,20 +197,29 @@ def test_gradients():
     def f(loc, scale, x):
         d = D.TransformedDistribution(D.Normal(loc, scale), [D.TanhTransform(), D.AffineTransform(loc, scale)])
         return d.log_prob(x)
+
     check_grad(f, [0.1, 0.2], [1.0, 2.0], [0.5, 0.7], rtol=1e-4)
     check_grad(D.SigmoidTransform().forward_log_det_jacobian, X[0])
     check_grad(D.StickBreakingTransform().forward, X[0])
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda: D.TransformedDistribution(3, []), TypeError), (lambda: D.Independent(3, 1), TypeError),
-    (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), D.ExpTransform()), TypeError),
-    (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), [3]), TypeError),
-    (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), [D.StickBreakingTransform()]), ValueError),
-    (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), [D.AbsTransform()]).log_prob(t(1.0)), NotImplementedError),
-    (lambda: D.TransformedDistribution(D.Poisson(1.0), [affine()]).rsample(), NotImplementedError),
-    (lambda: D.Independent(D.Normal(0.0, 1.0), 1), ValueError),
-    (lambda: D.Independent(D.Normal([0.0], 1.0), 0), ValueError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda: D.TransformedDistribution(3, []), TypeError),
+        (lambda: D.Independent(3, 1), TypeError),
+        (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), D.ExpTransform()), TypeError),
+        (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), [3]), TypeError),
+        (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), [D.StickBreakingTransform()]), ValueError),
+        (
+            lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), [D.AbsTransform()]).log_prob(t(1.0)),
+            NotImplementedError,
+        ),
+        (lambda: D.TransformedDistribution(D.Poisson(1.0), [affine()]).rsample(), NotImplementedError),
+        (lambda: D.Independent(D.Normal(0.0, 1.0), 1), ValueError),
+        (lambda: D.Independent(D.Normal([0.0], 1.0), 0), ValueError),
+    ],
+)
 def test_wrong_distributions(call, error):
     with pytest.raises(error):
         call()
@@ -218,6 +240,7 @@ def test_independent():
 
 
 # ---- domains ----
+
 
 def test_domains():
     s = D.StickBreakingTransform()

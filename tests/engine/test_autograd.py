@@ -1,4 +1,5 @@
 """The tape: backward, grad, hooks, accumulation, deep and long-running graphs."""
+
 import gc
 import threading
 
@@ -8,6 +9,7 @@ import pytest
 
 import paddle
 from paddle.engine.tape import Node
+
 from _check import check_grad, compare
 
 
@@ -77,7 +79,7 @@ def test_grad_leaves_grad_alone_and_takes_intermediates():
 
 def test_grad_outputs_may_be_given_for_some():
     x = leaf()
-    g, = paddle.grad([x * 2, x * 3], x, grad_outputs=[paddle.to_tensor([10.0, 1.0]), None])
+    (g,) = paddle.grad([x * 2, x * 3], x, grad_outputs=[paddle.to_tensor([10.0, 1.0]), None])
     assert g.tolist() == [23, 5]
 
 
@@ -222,8 +224,8 @@ def test_stop_gradient_of_an_intermediate_cuts_and_can_be_undone():
 
 def test_gradient_of_what_to_tensor_made_with_stop_gradient():
     x = paddle.to_tensor([2.0])
-    first, = paddle.grad(x ** 3, x, create_graph=True)
-    second, = paddle.grad(first, x)
+    (first,) = paddle.grad(x**3, x, create_graph=True)
+    (second,) = paddle.grad(first, x)
     assert first.item() == 12 and second.item() == 12
     with pytest.raises(ValueError, match="does not appear"):
         y = paddle.ones([1])
@@ -233,6 +235,7 @@ def test_gradient_of_what_to_tensor_made_with_stop_gradient():
 def test_provenance_does_not_grow_in_a_loop():
     def nodes():
         return sum(isinstance(o, Node) for o in gc.get_objects())
+
     total = paddle.zeros([2])
     before = nodes()
     for i in range(300):
@@ -261,6 +264,7 @@ def test_modes_are_context_decorator_and_thread_local():
         @paddle.no_grad
         def method(self):
             return (x * 2).stop_gradient
+
     assert plain() and Model().method()
     running = numbers()
     assert next(running) is False and paddle.is_grad_enabled()
@@ -295,7 +299,7 @@ def test_complex_gradients_are_of_real_and_imaginary_part():
     assert z.grad.tolist() == [5 + 5j] and w.grad.tolist() == [4 - 3j]
     r = leaf()
     (r.astype("complex64") * (1 + 2j)).abs().sum().backward()
-    compare(r.grad, [5 ** 0.5] * 2)
+    compare(r.grad, [5**0.5] * 2)
 
 
 def test_a_chain_of_ten_thousand_operations():
@@ -323,6 +327,7 @@ def test_a_long_loop_holds_memory_flat():
 
     def count():
         return len(gc.get_objects()), len(jax.live_arrays())
+
     for _ in range(20):
         step()
     gc.collect()
@@ -338,7 +343,7 @@ def test_a_long_loop_holds_memory_flat():
 
 
 def penalty(w):
-    g, = paddle.grad((w * w * w).sum(), w, create_graph=True)
+    (g,) = paddle.grad((w * w * w).sum(), w, create_graph=True)
     (g * g).sum().backward()
 
 
@@ -353,7 +358,11 @@ def through_views(w):
 
 
 def failing(w):
-    for call in (lambda: (w * 2).reshape([7]), lambda: w.__setitem__(0, 1.0), lambda: paddle.grad(w * 2, paddle.ones([1]))):
+    for call in (
+        lambda: (w * 2).reshape([7]),
+        lambda: w.__setitem__(0, 1.0),
+        lambda: paddle.grad(w * 2, paddle.ones([1])),
+    ):
         with pytest.raises(ValueError):
             call()
 
@@ -397,6 +406,7 @@ def test_saved_tensors_hooks_see_arrays_only():
     def pack(t):
         packed.append(t.dtype)
         return t.numpy()
+
     with paddle.autograd.saved_tensors_hooks(pack, paddle.to_tensor):
         y = (x * x * 2.5).sum()
     y.backward()
@@ -404,4 +414,9 @@ def test_saved_tensors_hooks_see_arrays_only():
 
 
 def test_gradients_of_a_mixed_expression():
-    check_grad(lambda x, y: ((x * y).exp() / (1 + x * x))[0, :2] + y[1, 1:], np.arange(6.).reshape(2, 3) / 7, np.ones((2, 3)) / 3, order=2)
+    check_grad(
+        lambda x, y: ((x * y).exp() / (1 + x * x))[0, :2] + y[1, 1:],
+        np.arange(6.0).reshape(2, 3) / 7,
+        np.ones((2, 3)) / 3,
+        order=2,
+    )

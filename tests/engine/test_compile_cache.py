@@ -1,19 +1,27 @@
 """The persistent cache of compiled executables: hits in a second process, and harmless when broken."""
+
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-CODE = ("import paddle; from paddle.engine.compile import stats\n"
-        "x = paddle.to_tensor([1.0, 2.0], stop_gradient=False); (x * 3.0 + x).sum().backward()\n"
-        "assert x.grad.tolist() == [4, 4]; print(stats.compiles, stats.cache_hits)")
+CODE = (
+    "import paddle; from paddle.engine.compile import stats\n"
+    "x = paddle.to_tensor([1.0, 2.0], stop_gradient=False); (x * 3.0 + x).sum().backward()\n"
+    "assert x.grad.tolist() == [4, 4]; print(stats.compiles, stats.cache_hits)"
+)
 
 
 def start(**environment):
     env = {**os.environ, "JAX_PLATFORMS": "cpu", **environment}
     env.pop("JAX_COMPILATION_CACHE_DIR", None)
-    return subprocess.Popen([sys.executable, "-W", "error::UserWarning", "-c", CODE], env={k: v for k, v in env.items() if v is not None},
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-W", "error::UserWarning", "-c", CODE],
+        env={k: v for k, v in env.items() if v is not None},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def result(process):
@@ -48,6 +56,7 @@ def test_folders_that_cannot_be_used(tmp_path):
 
 def test_switched_off():
     from paddle.engine import compile as compiler
+
     before = os.environ.get("PADDLE_XLA_CACHE_DIR")
     try:
         for value in ("0", "off", ""):

@@ -1,4 +1,5 @@
 """Errors name what is wrong and end in the user's own line; NaN checks name the operator."""
+
 import subprocess
 import sys
 import traceback
@@ -28,6 +29,7 @@ def failing_in_user_code():
         @staticmethod
         def backward(ctx, g):
             raise KeyError("mine")
+
     Layer.apply(t([1.0], stop_gradient=False)).backward()
 
 
@@ -95,11 +97,17 @@ def test_layer_calls_end_in_the_users_line():
     assert inner_frames(caught.value)[-1] == __file__
 
 
-@pytest.mark.parametrize("call, error, words", [
-    (CALLS["operator"], ValueError, ["matmul", "[2, 3]"]), (CALLS["method"], ValueError, ["reshape", "[4]", "[2, 3]"]),
-    (CALLS["dunder"], ValueError, ["add", "[2]", "[3]"]), (CALLS["binding"], TypeError, ["tanh", "colour"]),
-    (CALLS["composition"], ValueError, ["full", "negative", "[-1]"]), (CALLS["astype"], TypeError, ["nonsense"]),
-])
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (CALLS["operator"], ValueError, ["matmul", "[2, 3]"]),
+        (CALLS["method"], ValueError, ["reshape", "[4]", "[2, 3]"]),
+        (CALLS["dunder"], ValueError, ["add", "[2]", "[3]"]),
+        (CALLS["binding"], TypeError, ["tanh", "colour"]),
+        (CALLS["composition"], ValueError, ["full", "negative", "[-1]"]),
+        (CALLS["astype"], TypeError, ["nonsense"]),
+    ],
+)
 def test_messages_name_operator_and_arguments(call, error, words):
     with pytest.raises(error) as caught:
         call()
@@ -108,9 +116,11 @@ def test_messages_name_operator_and_arguments(call, error, words):
 
 
 def test_debug_level_keeps_every_frame():
-    code = ("import os; os.environ['PADDLE_XLA_DEBUG'] = '1'\nimport paddle, traceback\n"
-            "try:\n    paddle.ones([2]).reshape([3])\nexcept ValueError as e:\n"
-            "    print(any('paddle/engine' in f.filename for f in traceback.extract_tb(e.__traceback__)))")
+    code = (
+        "import os; os.environ['PADDLE_XLA_DEBUG'] = '1'\nimport paddle, traceback\n"
+        "try:\n    paddle.ones([2]).reshape([3])\nexcept ValueError as e:\n"
+        "    print(any('paddle/engine' in f.filename for f in traceback.extract_tb(e.__traceback__)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "True", done.stderr
     assert "compiled" in done.stderr
@@ -146,5 +156,6 @@ def test_nan_check_names_the_layer(nan_check):
     class Bad(nn.Layer):
         def forward(self, x):
             return x / 0.0
+
     with pytest.raises(RuntimeError, match="divide in layer .*[Bb]ad"):
         Bad()(paddle.ones([2]))

@@ -1,4 +1,5 @@
 """The promotion rules against tables recorded from the official package (CPU build 3.3.1, `x + y` and `x ** y`)."""
+
 import itertools
 
 import jax
@@ -9,8 +10,20 @@ import paddle
 from paddle.engine.dtype import to_dtype
 from paddle.engine.promotion import result_type
 
-NAMES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
-         "complex64", "complex128"]
+NAMES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 LETTERS = dict(zip("buiswlhgfdcz", NAMES))
 
 # Rows: type of x, columns: type of y, in the order of NAMES; "." is a TypeError. v: with dimensions, 0: without.
@@ -85,15 +98,23 @@ def test_numpy_arrays_keep_their_type():
 
 def test_integers_wrap_and_huge_ones_are_floats():
     assert (paddle.to_tensor([250], dtype="uint8") + 300).tolist() == [38]
-    assert (paddle.to_tensor([1.0]) + 2 ** 70).tolist() == [2.0 ** 70]
-    assert (paddle.to_tensor([1.0]) - 10 ** 30).dtype == paddle.float32
+    assert (paddle.to_tensor([1.0]) + 2**70).tolist() == [2.0**70]
+    assert (paddle.to_tensor([1.0]) - 10**30).dtype == paddle.float32
 
 
 @pytest.mark.parametrize("other", ["a", None, [1.0, 2.0], object(), {}])
 def test_other_operands_are_type_errors(other):
     x = paddle.to_tensor([1.0, 2.0])
-    for function in (lambda: x + other, lambda: other - x, lambda: x * other, lambda: x < other, lambda: x ** other,
-                     lambda: x // other, lambda: x % other, lambda: x & other):
+    for function in (
+        lambda: x + other,
+        lambda: other - x,
+        lambda: x * other,
+        lambda: x < other,
+        lambda: x**other,
+        lambda: x // other,
+        lambda: x % other,
+        lambda: x & other,
+    ):
         with pytest.raises(TypeError):
             function()
     assert (x == other) is False and (x != other) is True

@@ -1,4 +1,5 @@
 """Random state: seeds, states, and what draws the same numbers."""
+
 import pickle
 import threading
 
@@ -12,12 +13,14 @@ from paddle.engine.random import generator
 @op(export=False, method=False, random=True, name="test_draw", static="shape")
 def draw(key, shape):
     import jax
+
     return jax.random.uniform(key, shape, "float32")
 
 
 @op(export=False, method=False, random=True, name="test_drop")
 def drop(key, x):
     import jax
+
     return x * (jax.random.uniform(key, x.shape) < 0.5)
 
 
@@ -49,7 +52,7 @@ def test_seed_returns_the_generator_and_wants_an_integer():
     for bad in (1.5, "a", True, None):
         with pytest.raises(TypeError, match="seed must be an int"):
             paddle.seed(bad)
-    paddle.seed(2 ** 63 + 5)
+    paddle.seed(2**63 + 5)
     draw([1])
 
 
@@ -67,16 +70,20 @@ def test_the_backward_sees_the_numbers_of_the_forward():
     x = paddle.ones([64])
     x.stop_gradient = False
     y = drop(x)
-    g, = paddle.grad(y.sum(), x)
+    (g,) = paddle.grad(y.sum(), x)
     assert g.tolist() == y.tolist() and 0 < y.sum().item() < 64
 
 
 def test_drawing_compiles_once_and_threads_do_not_repeat_numbers():
     from paddle.engine.compile import count_compiles
+
     draw([4])
     found = []
     with count_compiles() as count:
-        threads = [threading.Thread(target=lambda: found.extend(tuple(draw([4]).tolist()) for _ in range(10))) for _ in range(4)]
+        threads = [
+            threading.Thread(target=lambda: found.extend(tuple(draw([4]).tolist()) for _ in range(10)))
+            for _ in range(4)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

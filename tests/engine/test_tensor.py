@@ -1,4 +1,5 @@
 """The Tensor outside of operators: printing, Python and NumPy protocols, copies, interchange."""
+
 import copy
 import math
 import pickle
@@ -8,6 +9,7 @@ import pytest
 
 import paddle
 import paddle.utils.dlpack
+
 from _check import compare
 
 
@@ -16,6 +18,7 @@ def t(values, **kwargs):
 
 
 # ---- printing (texts recorded from the official package) ----
+
 
 @pytest.fixture
 def options():
@@ -28,27 +31,47 @@ def body(x):
 
 
 def test_header():
-    assert str(t([1.0, 2.0], stop_gradient=False)) == ("Tensor(shape=[2], dtype=float32, place=Place(cpu), stop_gradient=False,\n"
-                                                       "       [1., 2.])")
-    assert str(paddle.Parameter(np.ones(1, "float32"))).startswith("Parameter containing:\nTensor(shape=[1], dtype=float32")
+    assert str(t([1.0, 2.0], stop_gradient=False)) == (
+        "Tensor(shape=[2], dtype=float32, place=Place(cpu), stop_gradient=False,\n       [1., 2.])"
+    )
+    assert str(paddle.Parameter(np.ones(1, "float32"))).startswith(
+        "Parameter containing:\nTensor(shape=[1], dtype=float32"
+    )
 
 
-@pytest.mark.parametrize("values, text", [
-    ([1.0, 2.5], "[1.        , 2.50000000]"), ([-1.5, 2.0], "[-1.50000000,  2.        ]"), ([1.0, 2.0, 3.0], "[1., 2., 3.]"),
-    ([[-1, 20], [300, -4]], "[[-1 ,  20],\n        [300, -4 ]]"), ([True, False], "[True , False]"),
-    (np.array([1.0, np.nan, np.inf, -np.inf], "float32"), "[ 1.  ,  nan ,  inf., -inf.]"), ([-0.0, 0.0], "[-0., 0. ]"),
-    (np.array([1 + 2j, -3.5 - 0.25j], "complex64"), "[ (1.00000000+2.00000000j), (-3.50000000-0.25000000j)]"),
-    (np.array([complex(np.nan, 1), complex(1, np.inf)]), "[(nan+1.00000000j), (1.00000000+infj)]"),
-    (np.float32(2.5), "2.50000000"), (np.float32(3), "3."), (np.int64(3), "3"), (np.bool_(True), "True"), (np.complex64(1 + 1j), "(1.00000000+1.00000000j)"),
-    (np.zeros((0,), "float32"), "[]"), (np.zeros((0, 3), "float32"), "[]"), (np.zeros((3, 0), "float32"), "[[],\n        [],\n        []]"),
-    (np.array([1e10, 1.0], "float32"), "[10000000000., 1.          ]"), (np.array([1e-10, 1.0], "float32"), "[0.00000000, 1.        ]"),
-    (np.arange(1001), "[0   , 1   , 2   , ..., 998 , 999 , 1000]"),
-    (np.arange(8).reshape(2, 2, 2), "[[[0, 1],\n         [2, 3]],\n\n        [[4, 5],\n         [6, 7]]]"),
-    (np.array([1, 2, 3, -1000, 5, 6, 7]), "[1, 2, 3, -1000, 5, 6, 7]"),  # the width is that of the corners
-    (np.arange(30) / 4 - 1, "[-1.        , -0.75000000, -0.50000000, -0.25000000,  0.        ,\n         0.25000000,  0.50000000,  0.75000000,  1.        ,  1.25000000,\n"
-     "         1.50000000,  1.75000000,  2.        ,  2.25000000,  2.50000000,\n         2.75000000,  3.        ,  3.25000000,  3.50000000,  3.75000000,\n"
-     "         4.        ,  4.25000000,  4.50000000,  4.75000000,  5.        ,\n         5.25000000,  5.50000000,  5.75000000,  6.        ,  6.25000000]"),
-])
+@pytest.mark.parametrize(
+    "values, text",
+    [
+        ([1.0, 2.5], "[1.        , 2.50000000]"),
+        ([-1.5, 2.0], "[-1.50000000,  2.        ]"),
+        ([1.0, 2.0, 3.0], "[1., 2., 3.]"),
+        ([[-1, 20], [300, -4]], "[[-1 ,  20],\n        [300, -4 ]]"),
+        ([True, False], "[True , False]"),
+        (np.array([1.0, np.nan, np.inf, -np.inf], "float32"), "[ 1.  ,  nan ,  inf., -inf.]"),
+        ([-0.0, 0.0], "[-0., 0. ]"),
+        (np.array([1 + 2j, -3.5 - 0.25j], "complex64"), "[ (1.00000000+2.00000000j), (-3.50000000-0.25000000j)]"),
+        (np.array([complex(np.nan, 1), complex(1, np.inf)]), "[(nan+1.00000000j), (1.00000000+infj)]"),
+        (np.float32(2.5), "2.50000000"),
+        (np.float32(3), "3."),
+        (np.int64(3), "3"),
+        (np.bool_(True), "True"),
+        (np.complex64(1 + 1j), "(1.00000000+1.00000000j)"),
+        (np.zeros((0,), "float32"), "[]"),
+        (np.zeros((0, 3), "float32"), "[]"),
+        (np.zeros((3, 0), "float32"), "[[],\n        [],\n        []]"),
+        (np.array([1e10, 1.0], "float32"), "[10000000000., 1.          ]"),
+        (np.array([1e-10, 1.0], "float32"), "[0.00000000, 1.        ]"),
+        (np.arange(1001), "[0   , 1   , 2   , ..., 998 , 999 , 1000]"),
+        (np.arange(8).reshape(2, 2, 2), "[[[0, 1],\n         [2, 3]],\n\n        [[4, 5],\n         [6, 7]]]"),
+        (np.array([1, 2, 3, -1000, 5, 6, 7]), "[1, 2, 3, -1000, 5, 6, 7]"),  # the width is that of the corners
+        (
+            np.arange(30) / 4 - 1,
+            "[-1.        , -0.75000000, -0.50000000, -0.25000000,  0.        ,\n         0.25000000,  0.50000000,  0.75000000,  1.        ,  1.25000000,\n"
+            "         1.50000000,  1.75000000,  2.        ,  2.25000000,  2.50000000,\n         2.75000000,  3.        ,  3.25000000,  3.50000000,  3.75000000,\n"
+            "         4.        ,  4.25000000,  4.50000000,  4.75000000,  5.        ,\n         5.25000000,  5.50000000,  5.75000000,  6.        ,  6.25000000]",
+        ),
+    ],
+)
 def test_print(values, text):
     assert body(t(values)) == text
 
@@ -57,11 +80,16 @@ def test_print_of_bfloat16():
     assert body(t([1.0, 2.5]).astype("bfloat16")) == "[1.        , 2.50000000]"
 
 
-@pytest.mark.parametrize("given, values, text", [
-    (dict(precision=4), [1.0, 2.23456], "[1.    , 2.2346]"), (dict(sci_mode=True, precision=3), [1.0, -250.0], "[ 1.000e+00, -2.500e+02]"),
-    (dict(threshold=5, edgeitems=1), [1.0, 2.0, 3.0, 4.0, 5.0, 6.5], "[1.        , ..., 6.50000000]"),
-    (dict(linewidth=40), [1.5, 2.5, 3.5], "[1.50000000, 2.50000000,\n        3.50000000]"), (dict(linewidth=20), [1.5, 2.5], "[1.50000000,\n        2.50000000]"),
-])
+@pytest.mark.parametrize(
+    "given, values, text",
+    [
+        (dict(precision=4), [1.0, 2.23456], "[1.    , 2.2346]"),
+        (dict(sci_mode=True, precision=3), [1.0, -250.0], "[ 1.000e+00, -2.500e+02]"),
+        (dict(threshold=5, edgeitems=1), [1.0, 2.0, 3.0, 4.0, 5.0, 6.5], "[1.        , ..., 6.50000000]"),
+        (dict(linewidth=40), [1.5, 2.5, 3.5], "[1.50000000, 2.50000000,\n        3.50000000]"),
+        (dict(linewidth=20), [1.5, 2.5], "[1.50000000,\n        2.50000000]"),
+    ],
+)
 def test_print_options(options, given, values, text):
     options(**given)
     assert body(t(values)) == text
@@ -73,17 +101,20 @@ def test_print_options_are_checked():
 
 
 def test_format():
-    assert f"{t(2.567):.2f}" == "2.57" and f"{t([2.5]):.1f}" == "2.5" and f"{t(3)}" == "3" and f"{t([3])}" == str(t([3]))
+    assert (
+        f"{t(2.567):.2f}" == "2.57" and f"{t([2.5]):.1f}" == "2.5" and f"{t(3)}" == "3" and f"{t([3])}" == str(t([3]))
+    )
     with pytest.raises(TypeError):
         f"{t([1.0, 2.0]):.2f}"
 
 
 # ---- Python protocols ----
 
+
 def test_conversion_to_numbers():
     assert float(t(3)) == 3.0 and int(t([1.7])) == 1 and int(t(-1.7)) == -1 and complex(t(1 + 2j)) == 1 + 2j
     assert not t([0.0]) and t([[True]]) and math.floor(t(1.5)) == 1
-    assert [1, 2, 3][t(1)] == 2 and [1, 2, 3][t(True)] == 2 and list(range(10)[t(2):t([4])]) == [2, 3]
+    assert [1, 2, 3][t(1)] == 2 and [1, 2, 3][t(True)] == 2 and list(range(10)[t(2) : t([4])]) == [2, 3]
     for convert in (float, int, bool):
         with pytest.raises(AssertionError, match=r"shape \[2\]"):
             convert(t([1.0, 2.0]))
@@ -121,12 +152,27 @@ def test_comparison():
     assert not isinstance(x == None, bool) or (x == None) is False  # noqa: E711
 
 
-@pytest.mark.parametrize("function, want", [
-    (lambda i: i ** 2, [25, 49]), (lambda i: 2 ** i, [32, 128]), (lambda i: i // 2, [2, 3]), (lambda i: 7 // i, [1, 1]), (lambda i: i % 3, [2, 1]),
-    (lambda i: 7 % i, [2, 0]), (lambda i: -i, [-5, -7]), (lambda i: abs(-i), [5, 7]), (lambda i: i / 2, [2.5, 3.5]), (lambda i: 35 / i, [7, 5]),
-    (lambda i: 1 - i, [-4, -6]), (lambda i: i + True, [6, 8]), (lambda i: np.array([1, 2]) + i, [6, 9]), (lambda i: i * np.int64(2), [10, 14]),
-    (lambda i: np.float32(0.5) * i, [2.5, 3.5]), (lambda i: i @ i, 74),
-])
+@pytest.mark.parametrize(
+    "function, want",
+    [
+        (lambda i: i**2, [25, 49]),
+        (lambda i: 2**i, [32, 128]),
+        (lambda i: i // 2, [2, 3]),
+        (lambda i: 7 // i, [1, 1]),
+        (lambda i: i % 3, [2, 1]),
+        (lambda i: 7 % i, [2, 0]),
+        (lambda i: -i, [-5, -7]),
+        (lambda i: abs(-i), [5, 7]),
+        (lambda i: i / 2, [2.5, 3.5]),
+        (lambda i: 35 / i, [7, 5]),
+        (lambda i: 1 - i, [-4, -6]),
+        (lambda i: i + True, [6, 8]),
+        (lambda i: np.array([1, 2]) + i, [6, 9]),
+        (lambda i: i * np.int64(2), [10, 14]),
+        (lambda i: np.float32(0.5) * i, [2.5, 3.5]),
+        (lambda i: i @ i, 74),
+    ],
+)
 def test_arithmetic(function, want):
     got = function(t([5, 7]))
     assert isinstance(got, paddle.Tensor)
@@ -142,14 +188,31 @@ def test_arithmetic_with_what_is_no_number():
 def test_attributes():
     x = paddle.zeros([2, 3])
     x.note = 3
-    assert (x.note, x.ndim, x.dim(), x.size, x.size(1), x.nbytes, x.itemsize, x.shape.numel()) == (3, 2, 2, 6, 3, 24, 4, 6)
-    assert x.shape == [2, 3] and x.is_leaf and x.stop_gradient and not x.requires_grad and x.grad_fn is None and not x.persistable
+    assert (x.note, x.ndim, x.dim(), x.size, x.size(1), x.nbytes, x.itemsize, x.shape.numel()) == (
+        3,
+        2,
+        2,
+        6,
+        3,
+        24,
+        4,
+        6,
+    )
+    assert (
+        x.shape == [2, 3]
+        and x.is_leaf
+        and x.stop_gradient
+        and not x.requires_grad
+        and x.grad_fn is None
+        and not x.persistable
+    )
     assert x.place.is_cpu_place() and x.name.startswith("generated_tensor_") and x.name == x.name
     x.requires_grad = True
     assert not x.stop_gradient and (x * 2).grad_fn is not None
 
 
 # ---- copies ----
+
 
 def test_copies_are_independent():
     x = t([1.0, 2.0], stop_gradient=False)
@@ -176,7 +239,9 @@ def test_pickle_keeps_types(dtype):
 def test_pickle_keeps_a_parameter():
     p = paddle.Parameter(np.ones(2, "float32"), name="w", learning_rate=0.5)
     q = pickle.loads(pickle.dumps(p))
-    assert isinstance(q, paddle.Parameter) and q.name == "w" and q.optimize_attr == {"learning_rate": 0.5} and q.trainable
+    assert (
+        isinstance(q, paddle.Parameter) and q.name == "w" and q.optimize_attr == {"learning_rate": 0.5} and q.trainable
+    )
 
 
 def test_set_value():
@@ -191,6 +256,7 @@ def test_set_value():
 
 
 # ---- NumPy and DLPack ----
+
 
 def test_numpy_copies():
     source = np.array([1.0, 2.0])

@@ -1,9 +1,12 @@
 """Tensors that share memory: what each sees of the others' writes, and the gradients through such writes."""
+
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import paddle
+
 from _check import check_grad
 
 BASE = np.arange(12.0).reshape(3, 4)
@@ -60,6 +63,7 @@ def test_gradient_through_a_write_to_a_view(name):
         v.multiply_(v.detach() * 0 + 3)
         v[...] = v.clone() * v.clone()
         return y * y, v
+
     check_grad(written, BASE / 10)
 
 
@@ -72,6 +76,7 @@ def test_gradient_of_a_view_after_a_write_to_its_base(name):
         v = view(view(y)) if name in ("reversed", "transposed") else view(y)
         y[1] = y[0] * 2
         return v * v
+
     check_grad(written, BASE / 10)
 
 
@@ -81,6 +86,7 @@ def test_second_order_through_views():
         v = y[0][1:]
         v.multiply_(y[1][1:].clone())
         return y * x
+
     check_grad(written, BASE / 10, order=2)
 
 
@@ -164,16 +170,29 @@ def test_reshaping_in_place_leaves_other_tensors_their_shape():
     u = y[:1]
     y.unsqueeze_(0)
     y[0, 0] = y[0, 1] * 3
-    g, = paddle.grad(u.sum() + y.sum(), y)
+    (g,) = paddle.grad(u.sum() + y.sum(), y)
     assert u.tolist() == [12] and g.tolist() == [[2, 1]]
 
 
-@pytest.mark.parametrize("make, strides", [
-    (lambda x: x[1:, ::2], [4, 2]), (lambda x: x[:, 1], [4]), (lambda x: x[::-1], [-4, 1]), (lambda x: x[:, None], [4, 4, 1]),
-    (lambda x: x[..., None], [4, 1, 1]), (lambda x: x.reshape([4, 3]), [3, 1]), (lambda x: x.T, [1, 4]), (lambda x: x.T[1:], [1, 4]),
-    (lambda x: x.T.reshape([12]), [1]), (lambda x: x[1][1:3], [1]), (lambda x: x[1, None, ::2], [4, 2]), (lambda x: x.unsqueeze(0), [12, 4, 1]),
-    (lambda x: x.T.contiguous(), [3, 1]), (lambda x: x[:, None, None], [4, 4, 4, 1]),
-])
+@pytest.mark.parametrize(
+    "make, strides",
+    [
+        (lambda x: x[1:, ::2], [4, 2]),
+        (lambda x: x[:, 1], [4]),
+        (lambda x: x[::-1], [-4, 1]),
+        (lambda x: x[:, None], [4, 4, 1]),
+        (lambda x: x[..., None], [4, 1, 1]),
+        (lambda x: x.reshape([4, 3]), [3, 1]),
+        (lambda x: x.T, [1, 4]),
+        (lambda x: x.T[1:], [1, 4]),
+        (lambda x: x.T.reshape([12]), [1]),
+        (lambda x: x[1][1:3], [1]),
+        (lambda x: x[1, None, ::2], [4, 2]),
+        (lambda x: x.unsqueeze(0), [12, 4, 1]),
+        (lambda x: x.T.contiguous(), [3, 1]),
+        (lambda x: x[:, None, None], [4, 4, 4, 1]),
+    ],
+)
 def test_official_strides(make, strides):
     assert make(paddle.zeros([3, 4])).strides == strides
 

@@ -1,4 +1,5 @@
 """Files that want to run code, exhaust memory or the stack, or are damaged: a clear error, and nothing happens."""
+
 import builtins
 import collections
 import io
@@ -38,10 +39,20 @@ class Calls:
 @pytest.mark.parametrize(
     "function, args",
     [
-        (os.system, ("touch {}",)), (builtins.eval, ("open('{}', 'w')",)), (builtins.exec, ("open('{}', 'w')",)),
-        (builtins.open, ("{}", "w")), (builtins.getattr, (os, "system")), (builtins.__import__, ("os",)),
-        (np.load, ("{}",)), (np.fromfile, ("{}",)), (np.memmap, ("{}",)), (os.mkdir, ("{}",)), (type, ("X", (), {})),
-        (pickle.loads, (b"N.",)), (collections.namedtuple, ("x", "a")), (sys.exit, (3,))
+        (os.system, ("touch {}",)),
+        (builtins.eval, ("open('{}', 'w')",)),
+        (builtins.exec, ("open('{}', 'w')",)),
+        (builtins.open, ("{}", "w")),
+        (builtins.getattr, (os, "system")),
+        (builtins.__import__, ("os",)),
+        (np.load, ("{}",)),
+        (np.fromfile, ("{}",)),
+        (np.memmap, ("{}",)),
+        (os.mkdir, ("{}",)),
+        (type, ("X", (), {})),
+        (pickle.loads, (b"N.",)),
+        (collections.namedtuple, ("x", "a")),
+        (sys.exit, (3,)),
     ],
 )
 @pytest.mark.parametrize("protocol", [0, 2, 4])
@@ -93,6 +104,7 @@ def test_damaged_and_tricky_programs(data):
 
 def array_pickle(shape, code="f4", raw=b"", byteorder="<"):
     """The pickle of an array with any parts."""
+
     class Reduced:
         def __reduce__(self):
             return np._core.multiarray._reconstruct, (np.ndarray, (0,), b"b"), (1, shape, DType(), False, raw)
@@ -100,6 +112,7 @@ def array_pickle(shape, code="f4", raw=b"", byteorder="<"):
     class DType:
         def __reduce__(self):
             return np.dtype, (code, False, True), (3, byteorder, None, None, None, -1, -1, 0)
+
     return pickle.dumps(Reduced())
 
 
@@ -117,8 +130,15 @@ def test_arrays_that_lie():
 
 def test_lengths_that_are_not_there_cost_no_memory():
     huge = struct.pack("<Q", 1 << 60)
-    for data in (b"\x80\x04\x8e" + huge, b"\x80\x04\x8d" + huge, b"\x80\x05\x96" + huge, b"\x80\x04\x95" + huge,
-                 b"\x80\x02B\xff\xff\xff\x7f", b"\x80\x02X\xff\xff\xff\x7f", b"\x80\x02\x8b\xff\xff\xff\x7f"):
+    for data in (
+        b"\x80\x04\x8e" + huge,
+        b"\x80\x04\x8d" + huge,
+        b"\x80\x05\x96" + huge,
+        b"\x80\x04\x95" + huge,
+        b"\x80\x02B\xff\xff\xff\x7f",
+        b"\x80\x02X\xff\xff\xff\x7f",
+        b"\x80\x02\x8b\xff\xff\xff\x7f",
+    ):
         refused(data + b"abc", "truncated")
     assert load(b"\x80\x02Nr\xff\xff\xff\x7f.") is None  # a memo of two thousand million places
 

@@ -1,4 +1,5 @@
 """Save and load: round trips, the official byte format in both directions, atomic replacement, clear errors."""
+
 import collections
 import io
 import os
@@ -17,8 +18,11 @@ import paddle
 
 # What the official package (3.3.1) writes for {"w": ones [2, 2] named linear_0.w_0, "b": bfloat16 [1, 2] named b_0},
 # the pickle reduced to its parts: a dict of arrays, bfloat16 as uint16, and a table of names.
-OFFICIAL_STATE = {"w": np.ones((2, 2), "float32"), "b": np.array([16256, 16384], "uint16"),
-                  "StructuredToParameterName@@": {"w": "linear_0.w_0", "b": "b_0"}}
+OFFICIAL_STATE = {
+    "w": np.ones((2, 2), "float32"),
+    "b": np.array([16256, 16384], "uint16"),
+    "StructuredToParameterName@@": {"w": "linear_0.w_0", "b": "b_0"},
+}
 # And for a tensor alone: the 222 bytes of paddle.save(paddle.to_tensor([1., 2.]), path).
 OFFICIAL_TENSOR = (
     b"\x80\x04\x95\xc1\x00\x00\x00\x00\x00\x00\x00\x8c\x08builtins\x94\x8c\x05tuple\x94\x93\x94\x8c\x12generated_"
@@ -45,8 +49,21 @@ def written(obj, **kwargs):
 @pytest.mark.parametrize(
     "dtype",
     [
-        "bool", "uint8", "int8", "int16", "int32", "int64", "uint32", "float16", "bfloat16", "float32", "float64",
-        "complex64", "complex128", "float8_e4m3fn", "float8_e5m2"
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint32",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+        "float8_e4m3fn",
+        "float8_e5m2",
     ],
 )
 @pytest.mark.parametrize("shape", [[], [3], [0, 2], [2, 3]])
@@ -95,9 +112,15 @@ def test_optimizer_state_keeps_its_scheduler():
 
 def test_nested_objects_keep_arrays_beside_tensors():
     obj = {
-        "t": paddle.ones([2]), "n": np.arange(3), "l": [1, "a", (paddle.zeros([1]), None)], "c": 1 + 2j, "s": {1, 2},
-        "o": collections.OrderedDict(b=1, a=paddle.ones([1])), "scalar": np.float32(2), "slice": slice(1, 2),
-        "bytes": b"x"
+        "t": paddle.ones([2]),
+        "n": np.arange(3),
+        "l": [1, "a", (paddle.zeros([1]), None)],
+        "c": 1 + 2j,
+        "s": {1, 2},
+        "o": collections.OrderedDict(b=1, a=paddle.ones([1])),
+        "scalar": np.float32(2),
+        "slice": slice(1, 2),
+        "bytes": b"x",
     }
     got = through(obj)
     assert isinstance(got["n"], np.ndarray) and got["n"].tolist() == [0, 1, 2]
@@ -150,8 +173,13 @@ def test_plain_objects_come_back_equal(obj, protocol):
 def test_safetensors(tmp_path):
     library = pytest.importorskip("safetensors.numpy")
     path = str(tmp_path / "x.safetensors")
-    state = {"a": paddle.ones([2, 3]), "b": paddle.to_tensor([1.0, 2.0]).astype("bfloat16"), "c": paddle.to_tensor(3),
-             "f8": paddle.ones([2]).astype("float8_e4m3fn"), "t": paddle.arange(6).reshape([2, 3]).transpose([1, 0])}
+    state = {
+        "a": paddle.ones([2, 3]),
+        "b": paddle.to_tensor([1.0, 2.0]).astype("bfloat16"),
+        "c": paddle.to_tensor(3),
+        "f8": paddle.ones([2]).astype("float8_e4m3fn"),
+        "t": paddle.arange(6).reshape([2, 3]).transpose([1, 0]),
+    }
     paddle.save(state, path)
     got = paddle.load(path)
     assert {k: (v.dtype, v.shape) for k, v in got.items()} == {k: (v.dtype, v.shape) for k, v in state.items()}
@@ -191,6 +219,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatc
 
     def full(*_):
         raise OSError("no space left on device")
+
     with monkeypatch.context() as m:
         m.setattr(pickle, "dump", full)
         with pytest.raises(OSError, match="no space"):
@@ -228,9 +257,12 @@ def test_errors_of_names_and_arguments(tmp_path):
 @pytest.mark.parametrize(
     "obj, words",
     [
-        ({"a": [print]}, r"obj\['a'\]\[0\] is a builtin"), ([object()], "object"), (np.array([None]), "object"),
-        ({"d": paddle.float32}, "DType"), (paddle.ones([1]).astype("uint16"), "uint16 means bfloat16"),
-        ({(1, (2, object())): 3}, "key")
+        ({"a": [print]}, r"obj\['a'\]\[0\] is a builtin"),
+        ([object()], "object"),
+        (np.array([None]), "object"),
+        ({"d": paddle.float32}, "DType"),
+        (paddle.ones([1]).astype("uint16"), "uint16 means bfloat16"),
+        ({(1, (2, object())): 3}, "key"),
     ],
 )
 def test_what_load_would_refuse_is_not_saved(obj, words):

@@ -1,4 +1,5 @@
 """paddle.geometric against NumPy and values of the official package."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -44,8 +45,16 @@ def test_empty_segments():
     assert g.segment_sum(paddle.zeros([0, 2]), paddle.zeros([0], "int64")).shape == [0, 2]
 
 
-@pytest.mark.parametrize("ids, error", [([2, 0, 1, 1], ValueError), ([-1, 0, 0, 0], IndexError), ([0, 0], ValueError),
-                                        ([0.0, 1, 1, 1], TypeError), ([[0, 1], [1, 1]], ValueError)])
+@pytest.mark.parametrize(
+    "ids, error",
+    [
+        ([2, 0, 1, 1], ValueError),
+        ([-1, 0, 0, 0], IndexError),
+        ([0, 0], ValueError),
+        ([0.0, 1, 1, 1], TypeError),
+        ([[0, 1], [1, 1]], ValueError),
+    ],
+)
 def test_segments_refuse(ids, error):
     with pytest.raises(error, match="segment_sum"):
         g.segment_sum(t(X), t(ids))
@@ -79,15 +88,19 @@ def test_send_uv(message):
     compare(g.send_uv(t(X), t(X + 1), SRC, DST, message), MESSAGE[message](X[SRC.numpy()], X[DST.numpy()] + 1))
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda: g.send_u_recv(t(X), SRC, DST, "foo"), ValueError),
-    (lambda: g.send_u_recv(t(X), SRC, t([0])), ValueError),
-    (lambda: g.send_u_recv(t(X), t([0, 9]), t([0, 1])), IndexError),
-    (lambda: g.send_u_recv(t(X), t([0, -1]), t([0, 1])), IndexError),
-    (lambda: g.send_u_recv(t(X), SRC, DST, out_size=2), IndexError),
-    (lambda: g.send_u_recv(t(X), t([0.0]), t([0])), TypeError),
-    (lambda: g.send_ue_recv(t(X), t(X), SRC, DST), ValueError),
-    (lambda: g.send_uv(t(X), t(X), SRC, DST, "foo"), ValueError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda: g.send_u_recv(t(X), SRC, DST, "foo"), ValueError),
+        (lambda: g.send_u_recv(t(X), SRC, t([0])), ValueError),
+        (lambda: g.send_u_recv(t(X), t([0, 9]), t([0, 1])), IndexError),
+        (lambda: g.send_u_recv(t(X), t([0, -1]), t([0, 1])), IndexError),
+        (lambda: g.send_u_recv(t(X), SRC, DST, out_size=2), IndexError),
+        (lambda: g.send_u_recv(t(X), t([0.0]), t([0])), TypeError),
+        (lambda: g.send_ue_recv(t(X), t(X), SRC, DST), ValueError),
+        (lambda: g.send_uv(t(X), t(X), SRC, DST, "foo"), ValueError),
+    ],
+)
 def test_messages_refuse(call, error):
     with pytest.raises(error, match="send_u"):
         call()
@@ -100,8 +113,11 @@ def test_reindex_as_officially():
     got = g.reindex_graph(t([0, 1, 2]), t(NEIGHBORS), t(COUNT, dtype="int32"))
     assert [p.tolist() for p in got] == [[3, 4, 0, 5, 6, 7, 6], [0, 0, 1, 1, 1, 2, 2], [0, 1, 2, 8, 9, 4, 7, 6]]
     got = g.reindex_heter_graph(t([0, 1, 2]), [t(NEIGHBORS), t([0, 2, 3, 5, 1])], [t(COUNT), t([1, 3, 1])])
-    assert [p.tolist() for p in got] == [[3, 4, 0, 5, 6, 7, 6, 0, 2, 8, 9, 1], [0, 0, 1, 1, 1, 2, 2, 0, 1, 1, 1, 2],
-                                         [0, 1, 2, 8, 9, 4, 7, 6, 3, 5]]
+    assert [p.tolist() for p in got] == [
+        [3, 4, 0, 5, 6, 7, 6, 0, 2, 8, 9, 1],
+        [0, 0, 1, 1, 1, 2, 2, 0, 1, 1, 1, 2],
+        [0, 1, 2, 8, 9, 4, 7, 6, 3, 5],
+    ]
     assert g.reindex_graph(*(t(v, dtype="int32") for v in ([0], [1], [1])))[0].dtype is paddle.int32
 
 
@@ -121,10 +137,15 @@ def test_all_neighbors():
     assert eids.tolist() == [0, 1, 11, 12, 2, 3, 4]
 
 
-@pytest.mark.parametrize("sample", [
-    lambda nodes, k: g.sample_neighbors(t(ROW), t(COLPTR), nodes, k, t(np.arange(13)), True),
-    lambda nodes, k: g.weighted_sample_neighbors(t(ROW), t(COLPTR), paddle.ones([13]), nodes, k, t(np.arange(13)),
-                                                 True)])
+@pytest.mark.parametrize(
+    "sample",
+    [
+        lambda nodes, k: g.sample_neighbors(t(ROW), t(COLPTR), nodes, k, t(np.arange(13)), True),
+        lambda nodes, k: g.weighted_sample_neighbors(
+            t(ROW), t(COLPTR), paddle.ones([13]), nodes, k, t(np.arange(13)), True
+        ),
+    ],
+)
 def test_samples_are_distinct_neighbors_of_their_node(sample):
     degree = np.diff(COLPTR)
     for _ in range(5):
@@ -149,14 +170,19 @@ def test_samples_follow_the_seed():
     def draw():
         paddle.seed(5)
         return g.sample_neighbors(t(ROW), t(COLPTR), t(np.arange(9)), 1)[0].tolist()
+
     assert draw() == draw()
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda: g.sample_neighbors(t(ROW), t(COLPTR), t([80])), IndexError),
-    (lambda: g.sample_neighbors(t(ROW), t(COLPTR[::-1].copy()), t([0])), ValueError),
-    (lambda: g.sample_neighbors(t(ROW), t(COLPTR), t([0]), return_eids=True), ValueError),
-    (lambda: g.weighted_sample_neighbors(t(ROW), t(COLPTR), -paddle.ones([13]), t([0])), ValueError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda: g.sample_neighbors(t(ROW), t(COLPTR), t([80])), IndexError),
+        (lambda: g.sample_neighbors(t(ROW), t(COLPTR[::-1].copy()), t([0])), ValueError),
+        (lambda: g.sample_neighbors(t(ROW), t(COLPTR), t([0]), return_eids=True), ValueError),
+        (lambda: g.weighted_sample_neighbors(t(ROW), t(COLPTR), -paddle.ones([13]), t([0])), ValueError),
+    ],
+)
 def test_sampling_refuses(call, error):
     with pytest.raises(error, match="sample_neighbors"):
         call()
@@ -164,9 +190,14 @@ def test_sampling_refuses(call, error):
 
 def test_khop_sampler():
     got = paddle.incubate.graph_khop_sampler(t(ROW), t(COLPTR), t([0, 8, 1, 2]), [5])
-    assert [p.tolist() for p in got] == [[4, 5, 6, 5, 0, 6, 2], [0, 0, 1, 1, 2, 2, 3], [0, 8, 1, 2, 3, 7, 9],
-                                         [0, 1, 2, 3]]
+    assert [p.tolist() for p in got] == [
+        [4, 5, 6, 5, 0, 6, 2],
+        [0, 0, 1, 1, 2, 2, 3],
+        [0, 8, 1, 2, 3, 7, 9],
+        [0, 1, 2, 3],
+    ]
     source, destination, nodes, _, eids = paddle.incubate.graph_khop_sampler(
-        t(ROW), t(COLPTR), t([0]), [-1, -1], t(np.arange(13)), True)
+        t(ROW), t(COLPTR), t([0]), [-1, -1], t(np.arange(13)), True
+    )
     assert nodes.tolist() == [0, 3, 7, 4] and source.tolist() == [1, 2, 3] and destination.tolist() == [0, 0, 1]
     assert eids.tolist() == [0, 1, 5]

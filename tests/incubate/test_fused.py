@@ -1,4 +1,5 @@
 """Fused operators and layers: against their formulas in NumPy and in plain operators, gradients, caches, errors."""
+
 import numpy as np
 import pytest
 import scipy.special
@@ -53,12 +54,21 @@ def test_linear_maps():
 def test_bias_act():
     x, b, shift, smooth = array(2, 4), array(4), array(4), array(4)
     erf = scipy.special.erf((x + b) / np.sqrt(2))
-    compare(F.fused_bias_act(t(x), t(b), shift=t(shift), smooth=t(smooth)), ((x + b) * (1 + erf) / 2 + shift) * smooth,
-            rtol=1e-4)
+    compare(
+        F.fused_bias_act(t(x), t(b), shift=t(shift), smooth=t(smooth)),
+        ((x + b) * (1 + erf) / 2 + shift) * smooth,
+        rtol=1e-4,
+    )
     a, c = np.split(x + b, 2, -1)
     compare(F.fused_bias_act(t(x), t(b), act_method="swiglu"), a * scipy.special.expit(a) * c, rtol=1e-4)
-    got = F.fused_bias_act(t(np.array([-0.3, 0.5, 1.5, 9.0], "float32")), act_method="identity", quant_scale=0.1,
-                           quant_round_type=1, quant_max_bound=10, quant_min_bound=-10)
+    got = F.fused_bias_act(
+        t(np.array([-0.3, 0.5, 1.5, 9.0], "float32")),
+        act_method="identity",
+        quant_scale=0.1,
+        quant_round_type=1,
+        quant_max_bound=10,
+        quant_min_bound=-10,
+    )
     assert got.dtype == paddle.int8 and got.tolist() == [0, 1, 2, 9]
     ints = F.fused_bias_act(t(np.array([[2, -3]], "int32")), dequant_scales=t([0.5, 1.0]), act_method="relu")
     compare(ints, [[1.0, 0.0]])
@@ -77,7 +87,7 @@ def test_norms():
     compare(inverse, 1 / std.reshape(-1), rtol=1e-4)
     compare(F.fused_layer_norm(t(x), None, None, 1e-5, 2.0, 2, t(bias), t(residual))[0], total)
     total = x + bias + residual
-    root = np.sqrt((total ** 2).mean((1, 2), keepdims=True) + 1e-5)
+    root = np.sqrt((total**2).mean((1, 2), keepdims=True) + 1e-5)
     flat = array(12)
     bias12 = np.tile(bias, 3)
     out, summed = F.fused_rms_norm(t(x), t(flat), None, 1e-5, 1, t(bias12), t(residual))
@@ -88,10 +98,19 @@ def test_norms():
     compare(y, G.layer_norm(t(x), 4, t(w), t(b)).numpy(), rtol=1e-4)
     assert mean.shape == inverse.shape == [2, 3]
     compare(F.fast_rms_norm(t(x), t(w))[0], G.rms_norm(t(x), 4, t(w)).numpy(), rtol=1e-4)
-    check_grad(lambda x, w, r: F.fused_rms_norm(x, w, None, 1e-5, 1, residual=r)[0], R.randn(2, 3), R.randn(3),
-               R.randn(2, 3), order=2, rtol=1e-4)
-    for bad in (lambda: F.fused_rms_norm(t(x), t(w), None, 1e-5, 1), lambda: F.fused_rms_norm(t(x), t(w), None, 1e-5, 3),
-                lambda: F.fused_layer_norm(t(x), t(w), t(b), 1e-5, 1.0, 2, residual=t(residual[:1]))):
+    check_grad(
+        lambda x, w, r: F.fused_rms_norm(x, w, None, 1e-5, 1, residual=r)[0],
+        R.randn(2, 3),
+        R.randn(3),
+        R.randn(2, 3),
+        order=2,
+        rtol=1e-4,
+    )
+    for bad in (
+        lambda: F.fused_rms_norm(t(x), t(w), None, 1e-5, 1),
+        lambda: F.fused_rms_norm(t(x), t(w), None, 1e-5, 3),
+        lambda: F.fused_layer_norm(t(x), t(w), t(b), 1e-5, 1.0, 2, residual=t(residual[:1])),
+    ):
         with pytest.raises(ValueError, match="fused_"):
             bad()
 
@@ -117,14 +136,21 @@ def test_rotary_embedding():
     compare(swapped, rope(q, plain).swapaxes(0, 1), rtol=1e-4, atol=1e-5)
     angle = np.repeat(np.arange(9)[:, None] * 10000.0 ** (-np.arange(0, 4, 2) / 4), 2, -1).astype("float32")
     sin, cos = t(np.sin(angle))[None, :, None], t(np.cos(angle))[None, :, None]
-    compare(F.fused_rotary_position_embedding(t(q), sin=sin, cos=cos, position_ids=t(at))[0], rope(q, at), rtol=1e-4,
-            atol=1e-5)
+    compare(
+        F.fused_rotary_position_embedding(t(q), sin=sin, cos=cos, position_ids=t(at))[0],
+        rope(q, at),
+        rtol=1e-4,
+        atol=1e-5,
+    )
     halves = q[..., [0, 2, 1, 3]]  # pairs of neighbours become pairs over the halves
     got = F.fused_rotary_position_embedding(t(halves), use_neox_rotary_style=False)[0]
     compare(got, rope(q, plain)[..., [0, 2, 1, 3]], rtol=1e-4, atol=1e-5)
-    for bad in (lambda: F.fused_rotary_position_embedding(t(q[..., :3])), lambda: F.fused_rotary_position_embedding(
-            t(q), sin=sin, cos=cos), lambda: F.fused_rotary_position_embedding(t(q), sin=sin),
-                lambda: F.fused_rotary_position_embedding(t(q), position_ids=t(at[:, :2]))):
+    for bad in (
+        lambda: F.fused_rotary_position_embedding(t(q[..., :3])),
+        lambda: F.fused_rotary_position_embedding(t(q), sin=sin, cos=cos),
+        lambda: F.fused_rotary_position_embedding(t(q), sin=sin),
+        lambda: F.fused_rotary_position_embedding(t(q), position_ids=t(at[:, :2])),
+    ):
         with pytest.raises(ValueError, match="rotary"):
             bad()
 
@@ -145,15 +171,28 @@ def layers(normalize_before):
     for i, projection in enumerate((plain.self_attn.q_proj, plain.self_attn.k_proj, plain.self_attn.v_proj)):
         projection.weight.set_value(attention.qkv_weight[i].reshape([8, 8]).transpose([1, 0]))
         projection.bias.set_value(attention.qkv_bias[i].reshape([8]))
-    pairs = [(plain.self_attn.out_proj.weight, attention.linear_weight), (plain.self_attn.out_proj.bias, attention.linear_bias),
-             (plain.linear1.weight, feed._linear1_weight), (plain.linear1.bias, feed._linear1_bias),
-             (plain.linear2.weight, feed._linear2_weight), (plain.linear2.bias, feed._linear2_bias)]
+    pairs = [
+        (plain.self_attn.out_proj.weight, attention.linear_weight),
+        (plain.self_attn.out_proj.bias, attention.linear_bias),
+        (plain.linear1.weight, feed._linear1_weight),
+        (plain.linear1.bias, feed._linear1_bias),
+        (plain.linear2.weight, feed._linear2_weight),
+        (plain.linear2.bias, feed._linear2_bias),
+    ]
     if normalize_before:
-        pairs += [(plain.norm1.weight, attention.pre_ln_scale), (plain.norm1.bias, attention.pre_ln_bias),
-                  (plain.norm2.weight, feed._ln1_scale), (plain.norm2.bias, feed._ln1_bias)]
+        pairs += [
+            (plain.norm1.weight, attention.pre_ln_scale),
+            (plain.norm1.bias, attention.pre_ln_bias),
+            (plain.norm2.weight, feed._ln1_scale),
+            (plain.norm2.bias, feed._ln1_bias),
+        ]
     else:
-        pairs += [(plain.norm1.weight, attention.ln_scale), (plain.norm1.bias, attention.ln_bias),
-                  (plain.norm2.weight, feed._ln2_scale), (plain.norm2.bias, feed._ln2_bias)]
+        pairs += [
+            (plain.norm1.weight, attention.ln_scale),
+            (plain.norm1.bias, attention.ln_bias),
+            (plain.norm2.weight, feed._ln2_scale),
+            (plain.norm2.bias, feed._ln2_bias),
+        ]
     for to, source in pairs:
         to.set_value(source)
     return fused, plain
@@ -178,8 +217,16 @@ def test_attention_with_a_cache_is_attention_of_all():
     assert cache.shape == [2, 1, 2, 4, 4]
 
 
-@pytest.mark.parametrize("settings", [{}, {"normalize_before": False}, {"activation": "swiglu", "norm_type": "rmsnorm"},
-                                      {"gqa_group_size": 1}, {"trans_qkvw": False}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"normalize_before": False},
+        {"activation": "swiglu", "norm_type": "rmsnorm"},
+        {"gqa_group_size": 1},
+        {"trans_qkvw": False},
+    ],
+)
 def test_generation_with_a_cache_is_one_pass_over_all(settings):
     groups = settings.get("gqa_group_size", 2)
     layer = nn.FusedMultiTransformer(8, 2, 12, num_layers=2, **settings)
@@ -189,7 +236,7 @@ def test_generation_with_a_cache_is_one_pass_over_all(settings):
         caches = [paddle.zeros([2, 2, groups, 8, 4]) for _ in range(2)]
         outs = [layer(x[:, :3], mask[:, :, :3, :3], caches=caches)[0]]
         for step in (3, 4):
-            outs.append(layer(x[:, step:step + 1], caches=caches, time_step=t([step]))[0])
+            outs.append(layer(x[:, step : step + 1], caches=caches, time_step=t([step]))[0])
     compare(paddle.concat(outs, 1), whole.numpy(), rtol=1e-4, atol=1e-5)
 
 
@@ -197,9 +244,21 @@ def test_multi_transformer_is_encoder_layers():
     fused, _ = layers(True)
     a, f = fused.fused_attn, fused.ffn
     x = t(array(2, 5, 8))
-    got = F.fused_multi_transformer(x, [a.pre_ln_scale], [a.pre_ln_bias], [a.qkv_weight], [a.qkv_bias], [a.linear_weight],
-                                    [a.linear_bias], [f._ln1_scale], [f._ln1_bias], [f._linear1_weight],
-                                    [f._linear1_bias], [f._linear2_weight], [f._linear2_bias])
+    got = F.fused_multi_transformer(
+        x,
+        [a.pre_ln_scale],
+        [a.pre_ln_bias],
+        [a.qkv_weight],
+        [a.qkv_bias],
+        [a.linear_weight],
+        [a.linear_bias],
+        [f._ln1_scale],
+        [f._ln1_bias],
+        [f._linear1_weight],
+        [f._linear1_bias],
+        [f._linear2_weight],
+        [f._linear2_bias],
+    )
     compare(got, fused(x).numpy(), rtol=1e-4, atol=1e-5)
 
 
@@ -228,10 +287,10 @@ def test_variable_length_attention():
     lengths, key_lengths = [2, 3], [5, 2]
     got = F.variable_length_memory_efficient_attention(t(q), t(k), t(k), t([[2], [3]]), t([[5], [2]]), causal=False)
     for b in range(2):
-        part_q = t(q[b:b + 1, :, :lengths[b]].swapaxes(1, 2).copy())
-        part_k = t(k[b:b + 1, :, :key_lengths[b]].swapaxes(1, 2).copy())
+        part_q = t(q[b : b + 1, :, : lengths[b]].swapaxes(1, 2).copy())
+        part_k = t(k[b : b + 1, :, : key_lengths[b]].swapaxes(1, 2).copy())
         want = G.scaled_dot_product_attention(part_q, part_k, part_k).numpy().swapaxes(1, 2)
-        compare(got[b, :, :lengths[b]], want[0], rtol=1e-4, atol=1e-5)
+        compare(got[b, :, : lengths[b]], want[0], rtol=1e-4, atol=1e-5)
     assert not got[0, :, 2:].abs().any()
 
 
@@ -245,8 +304,13 @@ def test_dropout_layers():
     norm = nn.FusedBiasDropoutResidualLayerNorm(4, 0.0)
     y = t(array(2, 4))
     compare(norm(y, y), G.layer_norm(2 * y, 4).numpy(), rtol=1e-4, atol=1e-5)
-    for bad in (lambda: nn.FusedDropoutAdd(2.0), lambda: nn.FusedDropoutAdd(mode="a"), lambda: nn.FusedFeedForward(0, 2),
-                lambda: nn.FusedMultiHeadAttention(8, 3), lambda: nn.FusedMultiTransformer(8, 2, 16)):
+    for bad in (
+        lambda: nn.FusedDropoutAdd(2.0),
+        lambda: nn.FusedDropoutAdd(mode="a"),
+        lambda: nn.FusedFeedForward(0, 2),
+        lambda: nn.FusedMultiHeadAttention(8, 3),
+        lambda: nn.FusedMultiTransformer(8, 2, 16),
+    ):
         with pytest.raises(ValueError):
             bad()
     with pytest.raises(TypeError):

@@ -1,4 +1,5 @@
 """Optimizers around others, against values of the official package; minimisation of functions."""
+
 import numpy as np
 import pytest
 
@@ -42,11 +43,15 @@ def test_lookahead():
         paddle.incubate.LookAhead(None)
 
 
-@pytest.mark.parametrize("window,want", [
-    ((0.15, 2, 10), [0.8, 0.72, 0.650667, 0.4608, 0.416427, 0.294912, 0.266513, 0.188744, 0.170568, 0.120796]),
-    ((0.5, 2, 4), [0.8, 0.72, 0.650667, 0.4608, 0.416427, 0.377856, 0.266513]),
-    ((1.0, 10000, 10000), [0.8, 0.72, 0.650667, 0.5904, 0.537856]),
-    ((0.5, 1, 3), [0.8, 0.64, 0.512, 0.4608, 0.36864, 0.333141, 0.302285, 0.21321, 0.193462])])
+@pytest.mark.parametrize(
+    "window,want",
+    [
+        ((0.15, 2, 10), [0.8, 0.72, 0.650667, 0.4608, 0.416427, 0.294912, 0.266513, 0.188744, 0.170568, 0.120796]),
+        ((0.5, 2, 4), [0.8, 0.72, 0.650667, 0.4608, 0.416427, 0.377856, 0.266513]),
+        ((1.0, 10000, 10000), [0.8, 0.72, 0.650667, 0.5904, 0.537856]),
+        ((0.5, 1, 3), [0.8, 0.64, 0.512, 0.4608, 0.36864, 0.333141, 0.302285, 0.21321, 0.193462]),
+    ],
+)
 def test_model_average(window, want):
     rate, low, high = window
     p, sgd = problem()
@@ -58,6 +63,7 @@ def test_model_average(window, want):
         average.step()
         with average.apply():
             got.append(float(p[0]))
+
     last = list(walk(p, step, len(want)))
     compare(got, want, rtol=1e-4)
     compare(last, 0.8 ** np.arange(1, len(want) + 1), rtol=1e-4)
@@ -97,9 +103,13 @@ def test_minimize(minimize):
     assert start.tolist() == [-1.2, 1.0, 0.5]
     found = minimize(rosenbrock, start, max_iters=1, dtype="float64")
     assert not found[0].item() and found[3].item() < rosenbrock(start).item()
-    for change in ({"dtype": "int32"}, {"dtype": "float32"}, {"max_iters": 0},
-                   {"initial_inverse_hessian_estimate": paddle.to_tensor([[1.0, 0, 0], [1, 1, 0], [0, 0, 1]])},
-                   {"initial_inverse_hessian_estimate": -paddle.eye(3)}):
+    for change in (
+        {"dtype": "int32"},
+        {"dtype": "float32"},
+        {"max_iters": 0},
+        {"initial_inverse_hessian_estimate": paddle.to_tensor([[1.0, 0, 0], [1, 1, 0], [0, 0, 1]])},
+        {"initial_inverse_hessian_estimate": -paddle.eye(3)},
+    ):
         with pytest.raises(ValueError, match="minimize_"):
             minimize(rosenbrock, start, **{"dtype": "float64", **change})
     with pytest.raises(NotImplementedError):
@@ -109,6 +119,8 @@ def test_minimize(minimize):
 def test_bfgs_finds_the_inverse_hessian_of_a_quadratic():
     matrix = np.array([[3.0, 1.0], [1.0, 2.0]])
     a = paddle.to_tensor(matrix)
-    found = minimize_bfgs(lambda x: (x * a.matmul(x)).sum() / 2 - x.sum(), paddle.zeros([2], "float64"), dtype="float64")
+    found = minimize_bfgs(
+        lambda x: (x * a.matmul(x)).sum() / 2 - x.sum(), paddle.zeros([2], "float64"), dtype="float64"
+    )
     compare(found[2], np.linalg.solve(matrix, [1, 1]))
     compare(found[5], np.linalg.inv(matrix), rtol=1e-4)

@@ -1,4 +1,5 @@
 """Datasets. Values named official were recorded from the official package 3.3.1."""
+
 import numpy as np
 import pytest
 
@@ -56,13 +57,22 @@ def test_compose_concat_chain_subset():
     assert ConcatDataset([Numbers(0), Numbers(2)])[0] == 0
 
 
-@pytest.mark.parametrize("make, kind", [
-    (lambda: ComposeDataset([]), ValueError), (lambda: ComposeDataset([Numbers(2), Numbers(3)]), ValueError),
-    (lambda: ComposeDataset([Stream(2)]), ValueError), (lambda: ConcatDataset([]), ValueError),
-    (lambda: ConcatDataset([Stream(2)]), ValueError), (lambda: ChainDataset([Numbers(2)]), TypeError),
-    (lambda: Dataset()[0], NotImplementedError), (lambda: len(Dataset()), NotImplementedError),
-    (lambda: iter(IterableDataset()), NotImplementedError), (lambda: Stream(2)[0], RuntimeError),
-    (lambda: len(Stream(2)), RuntimeError)])
+@pytest.mark.parametrize(
+    "make, kind",
+    [
+        (lambda: ComposeDataset([]), ValueError),
+        (lambda: ComposeDataset([Numbers(2), Numbers(3)]), ValueError),
+        (lambda: ComposeDataset([Stream(2)]), ValueError),
+        (lambda: ConcatDataset([]), ValueError),
+        (lambda: ConcatDataset([Stream(2)]), ValueError),
+        (lambda: ChainDataset([Numbers(2)]), TypeError),
+        (lambda: Dataset()[0], NotImplementedError),
+        (lambda: len(Dataset()), NotImplementedError),
+        (lambda: iter(IterableDataset()), NotImplementedError),
+        (lambda: Stream(2)[0], RuntimeError),
+        (lambda: len(Stream(2)), RuntimeError),
+    ],
+)
 def test_errors(make, kind):
     with pytest.raises(kind):
         make()

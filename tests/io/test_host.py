@@ -1,4 +1,5 @@
 """Tensors that have not moved to the device yet behave like all others."""
+
 import copy
 import pickle
 
@@ -20,12 +21,19 @@ def fresh():
 @pytest.mark.parametrize(
     "use, want",
     [
-        (lambda t: t + 1, ARRAY + 1), (lambda t: 1 - t, 1 - ARRAY), (lambda t: t[1], ARRAY[1]),
-        (lambda t: t.reshape([3, 2]), ARRAY.reshape(3, 2)), (lambda t: t.detach(), ARRAY),
+        (lambda t: t + 1, ARRAY + 1),
+        (lambda t: 1 - t, 1 - ARRAY),
+        (lambda t: t[1], ARRAY[1]),
+        (lambda t: t.reshape([3, 2]), ARRAY.reshape(3, 2)),
+        (lambda t: t.detach(), ARRAY),
         (lambda t: t.astype("int64"), ARRAY.astype("int64")),
-        (lambda t: paddle.concat([t, t]), np.concatenate([ARRAY] * 2)), (lambda t: copy.deepcopy(t), ARRAY),
-        (lambda t: pickle.loads(pickle.dumps(t)), ARRAY), (lambda t: t.clone(), ARRAY), (lambda t: t, ARRAY),
-        (lambda t: t.cpu(), ARRAY), (lambda t: paddle.to_tensor(t), ARRAY)
+        (lambda t: paddle.concat([t, t]), np.concatenate([ARRAY] * 2)),
+        (lambda t: copy.deepcopy(t), ARRAY),
+        (lambda t: pickle.loads(pickle.dumps(t)), ARRAY),
+        (lambda t: t.clone(), ARRAY),
+        (lambda t: t, ARRAY),
+        (lambda t: t.cpu(), ARRAY),
+        (lambda t: paddle.to_tensor(t), ARRAY),
     ],
 )
 def test_it_moves_when_it_is_needed(use, want):

@@ -1,4 +1,5 @@
 """DataLoader and collation."""
+
 import numpy as np
 import pytest
 
@@ -70,12 +71,16 @@ def test_structures():
     class Nested(Dataset):
         def __getitem__(self, i):
             return {
-                "a": np.array([i], "float32"), "b": [i, i / 2], "s": f"x{i}",
-                "t": (np.int32(i), paddle.to_tensor([i])), "f": True
+                "a": np.array([i], "float32"),
+                "b": [i, i / 2],
+                "s": f"x{i}",
+                "t": (np.int32(i), paddle.to_tensor([i])),
+                "f": True,
             }
 
         def __len__(self):
             return 4
+
     batch = next(iter(DataLoader(Nested(), batch_size=2)))
     assert batch["a"].shape == [2, 1] and batch["b"][0].dtype is paddle.int64 and batch["b"][1].dtype is paddle.float64
     assert batch["s"] == ["x0", "x1"] and isinstance(batch["t"], list) and batch["f"].dtype is paddle.bool
@@ -101,6 +106,7 @@ def test_a_buffer_that_is_used_again_does_not_change_earlier_batches():
     def fill(samples):
         buffer[:] = samples[0][1]
         return buffer
+
     batches = list(DataLoader(Pairs(6), batch_size=2, collate_fn=fill))
     assert [b[0, 0].item() for b in batches] == [0, 2, 4]
 
@@ -111,6 +117,7 @@ def test_a_buffer_that_is_used_again_does_not_change_earlier_batches():
 
         def __len__(self):
             return 3
+
     assert [b[0, 0].item() for b in DataLoader(Same(), batch_size=None)] == [0, 1, 2]
     assert [b[0, 0, 0].item() for b in DataLoader(Same(), batch_size=1)] == [0, 1, 2]
 
@@ -126,6 +133,7 @@ def test_tensor_dataset_is_gathered_at_once():
     class Doubled(TensorDataset):
         def __getitem__(self, i):
             return self.tensors[1][i] * 2
+
     assert next(iter(DataLoader(Doubled(data.tensors), batch_size=2))).tolist() == [0, 2]
 
 
@@ -140,13 +148,20 @@ def test_streams():
 
 def test_workers_have_numbers():
     started = []
-    loader = DataLoader(Stream(9, share=True), batch_size=2, num_workers=2,
-                        worker_init_fn=lambda i: started.append((i, get_worker_info().num_workers)))
+    loader = DataLoader(
+        Stream(9, share=True),
+        batch_size=2,
+        num_workers=2,
+        worker_init_fn=lambda i: started.append((i, get_worker_info().num_workers)),
+    )
     assert [b.reshape([-1]).tolist() for b in loader] == [[0, 2], [1, 3], [4, 6], [5, 7], [8]]
     assert started == [(0, 2), (1, 2)] and get_worker_info() is None
     # each iterates over all of a stream that does not share, turn by turn (official)
     assert [b.reshape([-1]).tolist() for b in DataLoader(Stream(3), batch_size=2, num_workers=2)] == [
-        [0, 1], [0, 1], [2], [2]
+        [0, 1],
+        [0, 1],
+        [2],
+        [2],
     ]
 
     class Who(Pairs):
@@ -154,7 +169,10 @@ def test_workers_have_numbers():
             return np.array([i, get_worker_info().id])
 
     assert [b.tolist() for b in DataLoader(Who(4), batch_size=1, num_workers=3)] == [
-        [[0, 0]], [[1, 1]], [[2, 2]], [[3, 0]]
+        [[0, 0]],
+        [[1, 1]],
+        [[2, 2]],
+        [[3, 0]],
     ]
 
 
@@ -164,6 +182,7 @@ def test_errors_reach_the_caller():
             if i == 3:
                 raise ValueError(f"sample {i} is damaged")
             return super().__getitem__(i)
+
     for workers in (0, 2):
         with pytest.raises(ValueError, match="sample 3 is damaged"):
             list(DataLoader(Bad(), batch_size=2, num_workers=workers))
@@ -173,9 +192,15 @@ def test_errors_reach_the_caller():
 @pytest.mark.parametrize(
     "arguments",
     [
-        dict(batch_size=0), dict(batch_size=-1), dict(batch_size=2.0), dict(num_workers=-1), dict(timeout=-1),
-        dict(prefetch_factor=0), dict(batch_size=2, batch_sampler=[[0]]), dict(shuffle=True, batch_sampler=[[0]]),
-        dict(sampler=[0], shuffle=True)
+        dict(batch_size=0),
+        dict(batch_size=-1),
+        dict(batch_size=2.0),
+        dict(num_workers=-1),
+        dict(timeout=-1),
+        dict(prefetch_factor=0),
+        dict(batch_size=2, batch_sampler=[[0]]),
+        dict(shuffle=True, batch_sampler=[[0]]),
+        dict(sampler=[0], shuffle=True),
     ],
 )
 def test_arguments(arguments):
@@ -185,7 +210,9 @@ def test_arguments(arguments):
 
 def test_a_stream_has_its_own_order():
     for arguments in (
-        dict(shuffle=True), dict(batch_sampler=BatchSampler(Pairs())), dict(sampler=SequenceSampler(Pairs()))
+        dict(shuffle=True),
+        dict(batch_sampler=BatchSampler(Pairs())),
+        dict(sampler=SequenceSampler(Pairs())),
     ):
         with pytest.raises(ValueError, match="own order"):
             DataLoader(Stream(), **arguments)
@@ -194,9 +221,13 @@ def test_a_stream_has_its_own_order():
 @pytest.mark.parametrize(
     "batch, kind, words",
     [
-        ([None, None], TypeError, "NoneType"), ([np.ones(2), np.ones(3)], ValueError, r"\[2\], \[3\]"),
-        ([(1, 2), (3,)], ValueError, "fields"), ([{"a": 1}, {"b": 2}], ValueError, "keys"), ([], ValueError, "empty"),
-        ([{1}], TypeError, "set"), ([np.ones((2, 3)), np.ones((3, 2))], ValueError, "shapes")
+        ([None, None], TypeError, "NoneType"),
+        ([np.ones(2), np.ones(3)], ValueError, r"\[2\], \[3\]"),
+        ([(1, 2), (3,)], ValueError, "fields"),
+        ([{"a": 1}, {"b": 2}], ValueError, "keys"),
+        ([], ValueError, "empty"),
+        ([{1}], TypeError, "set"),
+        ([np.ones((2, 3)), np.ones((3, 2))], ValueError, "shapes"),
     ],
 )
 def test_collate_errors(batch, kind, words):

@@ -1,4 +1,5 @@
 """Samplers. Orders named official were recorded from the official package 3.3.1 with NumPy's generator."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -44,7 +45,10 @@ def test_random_sampler_generators_and_sizes():
     assert len(RandomSampler(range(10), num_samples=4)) == 4 == len(list(RandomSampler(range(10), num_samples=4)))
     assert list(RandomSampler([])) == []
     for bad in (
-        dict(num_samples=0), dict(num_samples=11), dict(replacement=True, num_samples=-1), dict(num_samples=1.5)
+        dict(num_samples=0),
+        dict(num_samples=11),
+        dict(replacement=True, num_samples=-1),
+        dict(num_samples=1.5),
     ):
         with pytest.raises(ValueError):
             RandomSampler(range(10), **bad)
@@ -58,8 +62,14 @@ def test_weighted():
     assert set(draws) == {0, 2} and abs((draws == 2).mean() - 0.75) < 0.03
     assert sorted(WeightedRandomSampler([0.1, 0.5, 0.4], 3, replacement=False)) == [0, 1, 2]
     for bad in (
-        ([0, 0], 2), ([-1, 2], 2), ([0, 2], 2, False), ([1, 2], 0), ([1, 2], 3, 2), ([[1, 2]], 3), ([], 1),
-        ([np.nan], 1)
+        ([0, 0], 2),
+        ([-1, 2], 2),
+        ([0, 2], 2, False),
+        ([1, 2], 0),
+        ([1, 2], 3, 2),
+        ([[1, 2]], 3),
+        ([], 1),
+        ([np.nan], 1),
     ):
         with pytest.raises(ValueError, match="WeightedRandomSampler"):
             WeightedRandomSampler(*bad)
@@ -70,9 +80,12 @@ def test_batch_sampler():
     dropped = BatchSampler(sampler=[5, 6, 7], batch_size=2, drop_last=True)
     assert list(dropped) == [[5, 6]] and len(dropped) == 1
     for bad in (
-        dict(), dict(dataset=range(3), sampler=SequenceSampler(range(3))), dict(dataset=range(3), batch_size=0),
-        dict(dataset=range(3), batch_size="3"), dict(sampler=[1], shuffle=True),
-        dict(dataset=range(3), batch_size=2.0)
+        dict(),
+        dict(dataset=range(3), sampler=SequenceSampler(range(3))),
+        dict(dataset=range(3), batch_size=0),
+        dict(dataset=range(3), batch_size="3"),
+        dict(sampler=[1], shuffle=True),
+        dict(dataset=range(3), batch_size=2.0),
     ):
         with pytest.raises(ValueError):
             BatchSampler(**bad)
@@ -121,7 +134,11 @@ def test_distributed_arguments(monkeypatch):
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
     monkeypatch.setenv("PADDLE_TRAINER_ID", "1")
     assert list(DistributedBatchSampler(range(4), 2)) == [[2, 3]]
-    for bad in (dict(batch_size=0), dict(batch_size=2, num_replicas=0), dict(batch_size=2, num_replicas=2, rank=2),
-                dict(batch_size=2, num_replicas=2, rank=-1)):
+    for bad in (
+        dict(batch_size=0),
+        dict(batch_size=2, num_replicas=0),
+        dict(batch_size=2, num_replicas=2, rank=2),
+        dict(batch_size=2, num_replicas=2, rank=-1),
+    ):
         with pytest.raises(ValueError, match="DistributedBatchSampler"):
             DistributedBatchSampler(range(4), **bad)

@@ -1,4 +1,5 @@
 """Metrics. Values named official were recorded from the official package 3.3.1."""
+
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, precision_score, recall_score, roc_auc_score
@@ -6,15 +7,19 @@ from sklearn.metrics import average_precision_score, precision_score, recall_sco
 import paddle
 from paddle.metric import Accuracy, Auc, Metric, Precision, Recall, accuracy
 
-SCORES = np.array([[.1, .2, .7], [.5, .3, .2], [.3, .3, .4], [.4, .4, .2]], "float32")
+SCORES = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.3, 0.3, 0.4], [0.4, 0.4, 0.2]], "float32")
 LABELS = np.array([2, 1, 2, 1])
 
 
 @pytest.mark.parametrize(
     "labels",
     [
-        LABELS, LABELS[:, None], np.eye(3, dtype="float32")[LABELS], np.eye(3, dtype="int64")[LABELS],
-        LABELS.astype("int32"), LABELS.astype("float32")
+        LABELS,
+        LABELS[:, None],
+        np.eye(3, dtype="float32")[LABELS],
+        np.eye(3, dtype="int64")[LABELS],
+        LABELS.astype("int32"),
+        LABELS.astype("float32"),
     ],
     ids=lambda a: f"{a.dtype}{a.shape}",
 )
@@ -54,9 +59,11 @@ def test_accuracy_in_more_dimensions_and_large_k():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Accuracy(topk=()), lambda: Accuracy(topk=(0,)), lambda: Accuracy().compute(SCORES, LABELS[:3]),
+        lambda: Accuracy(topk=()),
+        lambda: Accuracy(topk=(0,)),
+        lambda: Accuracy().compute(SCORES, LABELS[:3]),
         lambda: Accuracy().compute(paddle.ones([]), paddle.ones([])),
-        lambda: Accuracy().compute(SCORES, np.ones((4, 2)))
+        lambda: Accuracy().compute(SCORES, np.ones((4, 2))),
     ],
 )
 def test_accuracy_errors(make):
@@ -106,12 +113,13 @@ def test_auc_against_sklearn(curve, score):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: Auc(curve="X"), lambda: Auc(num_thresholds=0),
+        lambda: Auc(curve="X"),
+        lambda: Auc(num_thresholds=0),
         lambda: Auc().update(np.array([[0.3, 1.7]]), np.array([1])),
         lambda: Auc().update(np.array([[0.3, -0.7]]), np.array([1])),
         lambda: Auc().update(np.ones((2, 3)), np.ones(2)),
         lambda: Auc().update(np.array([[0.3, np.nan]]), np.array([1])),
-        lambda: Auc().update(np.ones((2, 2)), np.ones(3))
+        lambda: Auc().update(np.ones((2, 2)), np.ones(3)),
     ],
 )
 def test_auc_errors(call):
@@ -140,10 +148,12 @@ def test_a_metric_must_define_its_parts():
     class Half(Metric):
         def update(self, *args):
             pass
+
     for kind in (Metric, Half):
         with pytest.raises(TypeError, match="abstract"):
             kind()
 
     class Whole(Half):
         reset = accumulate = name = lambda self: None
+
     assert Whole().compute(1, 2) == (1, 2)

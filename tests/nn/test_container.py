@@ -1,4 +1,5 @@
 """Sequential, LayerList, LayerDict, ParameterList, ParameterDict."""
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,11 @@ def parameter(*shape):
 # ---- Sequential ----
 def test_sequential_forms_and_call():
     named = nn.Sequential(("a", nn.Linear(2, 3)), ["b", nn.ReLU()])
-    assert list(named.state_dict()) == ["a.weight", "a.bias"] and type(named["b"]) is nn.ReLU and type(named[-1]) is nn.ReLU
+    assert (
+        list(named.state_dict()) == ["a.weight", "a.bias"]
+        and type(named["b"]) is nn.ReLU
+        and type(named[-1]) is nn.ReLU
+    )
     plain = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
     plain.add_sublayer("x", nn.Linear(3, 4))
     assert list(plain.state_dict()) == ["0.weight", "0.bias", "x.weight", "x.bias"]
@@ -52,6 +57,7 @@ def test_slices_of_a_subclass_are_plain_containers():
     class Stack(nn.LayerList):
         def __init__(self, width):
             super().__init__([nn.Linear(width, width), nn.ReLU()])
+
     assert kinds(Block(2)[:1]) == kinds(Stack(2)[:1]) == ["Linear"]
 
 
@@ -171,8 +177,11 @@ def test_parameter_list():
     p[-1] = paddle.ones([6])
     assert p[0].shape == [5] and p[-1].shape == [6] and isinstance(p[2], paddle.Parameter)
     assert [q.shape for q in p[:2]] == [[5], [3]]
-    for call, error in ((lambda: p[3], IndexError), (lambda: p.append(paddle.ones([1])), TypeError),
-                        (lambda: p.__setitem__(0, 3), TypeError)):
+    for call, error in (
+        (lambda: p[3], IndexError),
+        (lambda: p.append(paddle.ones([1])), TypeError),
+        (lambda: p.__setitem__(0, 3), TypeError),
+    ):
         with pytest.raises(error):
             call()
 

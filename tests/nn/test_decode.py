@@ -1,4 +1,5 @@
 """Decoding. Numbers without a formula beside them were recorded from the official package."""
+
 import itertools
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_wide_beams_find_the_best_of_all_sequences():
             score += float(nn.functional.log_softmax(out(y))[0, following])
             word = following
             if word == 1:
-                sequence = sequence[:i + 1] + (1,) * (2 - i)
+                sequence = sequence[: i + 1] + (1,) * (2 - i)
                 break
         scores[sequence] = score
     best = sorted(scores, key=scores.get, reverse=True)[:5]
@@ -97,6 +98,7 @@ def test_finalize_gets_the_stacked_outputs():
     class Last(Walk):
         def finalize(self, outputs, final_states, sequence_lengths):
             return outputs["h"].sum(0, keepdim=True), sequence_lengths
+
     assert nn.dynamic_decode(Last(), paddle.ones([2]))[0].tolist() == [[6.0], [6.0]]
 
 
@@ -116,16 +118,19 @@ def decode(cell, end_token):
     return nn.dynamic_decode(nn.BeamSearchDecoder(cell, 0, end_token, 2), paddle.ones([1, 3]), max_step_num=2)
 
 
-@pytest.mark.parametrize("call, error, text", [
-    (lambda: nn.BeamSearchDecoder(nn.GRUCell(2, 2), 0, 1, 0), ValueError, "beam_size"),
-    (lambda: nn.BeamSearchDecoder(nn.GRUCell(2, 2), 0, 1, 2).initialize(None), TypeError, "initial states"),
-    (lambda: decode(lambda x, s: (s, s), 7), ValueError, "end_token"),
-    (lambda: decode(lambda x, s: (s[:, 0], s), 1), ValueError, "logits"),
-    (lambda: nn.dynamic_decode(Done(), paddle.ones([2])), ValueError, "finished before"),
-    (lambda: Decoder().initialize(None), NotImplementedError, "initialize"),
-    (lambda: Decoder().step(None, None, None), NotImplementedError, "step"),
-    (lambda: Decoder().finalize(None, None, None), NotImplementedError, "finalize"),
-])
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda: nn.BeamSearchDecoder(nn.GRUCell(2, 2), 0, 1, 0), ValueError, "beam_size"),
+        (lambda: nn.BeamSearchDecoder(nn.GRUCell(2, 2), 0, 1, 2).initialize(None), TypeError, "initial states"),
+        (lambda: decode(lambda x, s: (s, s), 7), ValueError, "end_token"),
+        (lambda: decode(lambda x, s: (s[:, 0], s), 1), ValueError, "logits"),
+        (lambda: nn.dynamic_decode(Done(), paddle.ones([2])), ValueError, "finished before"),
+        (lambda: Decoder().initialize(None), NotImplementedError, "initialize"),
+        (lambda: Decoder().step(None, None, None), NotImplementedError, "step"),
+        (lambda: Decoder().finalize(None, None, None), NotImplementedError, "finalize"),
+    ],
+)
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()

@@ -1,4 +1,5 @@
 """Activations: values and gradients, edges, errors."""
+
 import numpy as np
 import pytest
 import scipy.special
@@ -67,16 +68,19 @@ def test_huge_values_give_no_nan(name, value):
     assert not np.isnan(y.numpy()).any() and not np.isnan(x.grad.numpy()).any()
 
 
-@pytest.mark.parametrize("name, gradients", [  # at -6, -3, -1, -0.5, 0, 0.5, 1, 3, 6, as officially
-    ("relu", [0, 0, 0, 0, 0, 1, 1, 1, 1]),
-    ("relu6", [0, 0, 0, 0, 0, 1, 1, 1, 0]),
-    ("leaky_relu", [.01, .01, .01, .01, 1, 1, 1, 1, 1]),
-    ("hardtanh", [0, 0, 0, 1, 1, 1, 0, 0, 0]),
-    ("hardshrink", [1, 1, 1, 1, 0, 1, 1, 1, 1]),
-    ("softshrink", [1, 1, 1, 0, 0, 0, 1, 1, 1]),
-    ("thresholded_relu", [0, 0, 0, 0, 0, 0, 0, 1, 1]),
-    ("hardswish", [0, 0, 1 / 6, 1 / 3, .5, 2 / 3, 5 / 6, 1, 1]),
-])
+@pytest.mark.parametrize(
+    "name, gradients",
+    [  # at -6, -3, -1, -0.5, 0, 0.5, 1, 3, 6, as officially
+        ("relu", [0, 0, 0, 0, 0, 1, 1, 1, 1]),
+        ("relu6", [0, 0, 0, 0, 0, 1, 1, 1, 0]),
+        ("leaky_relu", [0.01, 0.01, 0.01, 0.01, 1, 1, 1, 1, 1]),
+        ("hardtanh", [0, 0, 0, 1, 1, 1, 0, 0, 0]),
+        ("hardshrink", [1, 1, 1, 1, 0, 1, 1, 1, 1]),
+        ("softshrink", [1, 1, 1, 0, 0, 0, 1, 1, 1]),
+        ("thresholded_relu", [0, 0, 0, 0, 0, 0, 0, 1, 1]),
+        ("hardswish", [0, 0, 1 / 6, 1 / 3, 0.5, 2 / 3, 5 / 6, 1, 1]),
+    ],
+)
 def test_gradient_at_the_kinks(name, gradients):
     x = paddle.to_tensor([-6.0, -3, -1, -0.5, 0, 0.5, 1, 3, 6], stop_gradient=False)
     getattr(F, name)(x).sum().backward()
@@ -165,13 +169,21 @@ def test_maxout():
     check_grad(lambda t: F.maxout(t, 3), x[:1])
 
 
-@pytest.mark.parametrize("call", [
-    lambda: F.gelu(paddle.ones([1]), "other"), lambda: F.selu(paddle.ones([1]), 0.5),
-    lambda: F.selu(paddle.ones([1]), 1.5, -1.0),
-    lambda: F.softshrink(paddle.ones([1]), -1.0), lambda: F.glu(paddle.ones([2, 3])),
-    lambda: F.glu(paddle.ones([2, 4]), 5),
-    lambda: F.maxout(paddle.ones([1, 5, 2, 2]), 2), lambda: F.maxout(paddle.ones([2, 4]), 2),
-    lambda: F.swiglu(paddle.ones([2, 3])), lambda: F.swiglu(paddle.ones([2, 3]), paddle.ones([3]))])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.gelu(paddle.ones([1]), "other"),
+        lambda: F.selu(paddle.ones([1]), 0.5),
+        lambda: F.selu(paddle.ones([1]), 1.5, -1.0),
+        lambda: F.softshrink(paddle.ones([1]), -1.0),
+        lambda: F.glu(paddle.ones([2, 3])),
+        lambda: F.glu(paddle.ones([2, 4]), 5),
+        lambda: F.maxout(paddle.ones([1, 5, 2, 2]), 2),
+        lambda: F.maxout(paddle.ones([2, 4]), 2),
+        lambda: F.swiglu(paddle.ones([2, 3])),
+        lambda: F.swiglu(paddle.ones([2, 3]), paddle.ones([3])),
+    ],
+)
 def test_bad_arguments(call):
     with pytest.raises(ValueError):
         call()

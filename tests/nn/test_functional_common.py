@@ -1,4 +1,5 @@
 """Linear maps, embedding, dropout, distances, vision, sequences, attention."""
+
 import numpy as np
 import pytest
 import scipy.special
@@ -16,14 +17,17 @@ R = np.random.RandomState(0)
 
 # ---- weights ----
 
+
 def test_linear():
     x, w, b = R.randn(2, 3, 4), R.randn(4, 5), R.randn(5)
     compare(F.linear(t(x), t(w), t(b)), x @ w + b, 1e-9)
     compare(F.linear(t(x[0, 0]), t(w)), x[0, 0] @ w, 1e-9)
     assert F.linear(paddle.zeros([0, 4]), paddle.ones([4, 2])).shape == [0, 2]
     check_grad(F.linear, x[0], w, b, order=2, rtol=1e-4, atol=1e-4)
-    for bad in ((paddle.ones([2, 3]), paddle.ones([4, 5])),
-                (paddle.ones([2, 3]), paddle.ones([3, 4]), paddle.ones([5]))):
+    for bad in (
+        (paddle.ones([2, 3]), paddle.ones([4, 5])),
+        (paddle.ones([2, 3]), paddle.ones([3, 4]), paddle.ones([5])),
+    ):
         with pytest.raises(ValueError, match="linear"):
             F.linear(*bad)
     with pytest.raises(TypeError, match="linear"):
@@ -55,7 +59,7 @@ def test_embedding_max_norm_changes_the_rows_in_use():
     compare(w, [[0.6, 0.8], [0.3, 0.4], [6, 8]], 1e-6)
 
 
-@pytest.mark.parametrize("index", [1, -1, 2 ** 31])
+@pytest.mark.parametrize("index", [1, -1, 2**31])
 def test_embedding_index_out_of_range(index):
     with pytest.raises(IndexError, match=f"{index} is out of range, the size is 1"):
         F.embedding(t([index]), paddle.ones([1, 1]).astype("float16"), padding_idx=0)
@@ -71,6 +75,7 @@ def test_embedding_bad_arguments():
 
 
 # ---- dropout ----
+
 
 @pytest.mark.parametrize("mode, value", [("upscale_in_train", 1 / 0.7), ("downscale_in_infer", 1.0)])
 def test_dropout(mode, value):
@@ -107,8 +112,11 @@ def test_a_new_rate_does_not_compile_again():
 def test_dropout_of_axes_and_channels():
     y = F.dropout(paddle.ones([40, 40]), 0.5, axis=1).numpy()
     assert (y == y[:1]).all() and 0 < (y == 0).mean() < 1
-    for function, shape, options in ((F.dropout2d, [10, 20, 3, 3], {}), (F.dropout3d, [10, 20, 2, 2, 2], {}),
-                                     (F.dropout1d, [10, 20, 4], {})):
+    for function, shape, options in (
+        (F.dropout2d, [10, 20, 3, 3], {}),
+        (F.dropout3d, [10, 20, 2, 2, 2], {}),
+        (F.dropout1d, [10, 20, 4], {}),
+    ):
         flat = function(paddle.ones(shape), 0.5, **options).numpy().reshape(200, -1)
         assert (flat == flat[:, :1]).all() and 0.3 < (flat == 0).mean() < 0.7
     y = F.dropout2d(paddle.ones([10, 3, 3, 20]), 0.5, data_format="NHWC").numpy()
@@ -124,21 +132,28 @@ def test_alpha_dropout_keeps_mean_and_variance():
     assert (y == y[..., :1]).all() and len(np.unique(y)) == 2
 
 
-@pytest.mark.parametrize("call, kind", [
-    (lambda: F.dropout(paddle.ones([3]), 1.5), ValueError), (lambda: F.dropout(paddle.ones([3]), -0.1), ValueError),
-    (lambda: F.dropout(paddle.ones([3]), "a"), TypeError), (lambda: F.dropout(t([1, 2]), 0.5), TypeError),
-    (lambda: F.dropout(paddle.ones([3]), 0.5, mode="x"), ValueError),
-    (lambda: F.dropout(paddle.ones([3]), 0.5, axis=1), ValueError),
-    (lambda: F.dropout2d(paddle.ones([3, 3]), 0.5), ValueError),
-    (lambda: F.dropout2d(paddle.ones([1, 2, 2, 2]), data_format="X"), ValueError),
-    (lambda: F.feature_alpha_dropout(paddle.ones([3])), ValueError),
-    (lambda: F.dropout1d(paddle.ones([3])), ValueError)])
+@pytest.mark.parametrize(
+    "call, kind",
+    [
+        (lambda: F.dropout(paddle.ones([3]), 1.5), ValueError),
+        (lambda: F.dropout(paddle.ones([3]), -0.1), ValueError),
+        (lambda: F.dropout(paddle.ones([3]), "a"), TypeError),
+        (lambda: F.dropout(t([1, 2]), 0.5), TypeError),
+        (lambda: F.dropout(paddle.ones([3]), 0.5, mode="x"), ValueError),
+        (lambda: F.dropout(paddle.ones([3]), 0.5, axis=1), ValueError),
+        (lambda: F.dropout2d(paddle.ones([3, 3]), 0.5), ValueError),
+        (lambda: F.dropout2d(paddle.ones([1, 2, 2, 2]), data_format="X"), ValueError),
+        (lambda: F.feature_alpha_dropout(paddle.ones([3])), ValueError),
+        (lambda: F.dropout1d(paddle.ones([3])), ValueError),
+    ],
+)
 def test_dropout_bad_arguments(call, kind):
     with pytest.raises(kind):
         call()
 
 
 # ---- distances ----
+
 
 def test_cosine_similarity():
     a, b = R.randn(2, 3, 5), R.randn(1, 3, 5)
@@ -157,11 +172,13 @@ def test_pairwise_distance(p):
 
 # ---- pixels ----
 
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(1, 3), st.integers(1, 2), st.integers(1, 2), st.integers(1, 2), st.sampled_from(["NCHW", "NHWC"]))
 def test_shuffles_round_trip(r, c, h, w, data_format):
-    x = np.arange(2.0 * c * r * r * h * w).reshape((2, c * r * r, h, w) if data_format == "NCHW" else (2, h, w,
-                                                                                                       c * r * r))
+    x = np.arange(2.0 * c * r * r * h * w).reshape(
+        (2, c * r * r, h, w) if data_format == "NCHW" else (2, h, w, c * r * r)
+    )
     y = F.pixel_shuffle(t(x), r, data_format)
     assert sorted(y.shape) == sorted((2, c, h * r, w * r))
     compare(F.pixel_unshuffle(y, r, data_format), x)
@@ -190,11 +207,20 @@ def test_unfold_and_fold_are_adjoint():
 def test_temporal_shift():
     x = np.arange(1.0, 9).reshape(2, 4, 1, 1)
     assert F.temporal_shift(t(x), 2, 0.25).flatten().tolist() == [0, 6, 3, 4, 1, 0, 7, 8]
-    assert F.temporal_shift(t(x.reshape(2, 1, 1, 4)), 2, 0.25, data_format="NHWC").flatten().tolist() == [0, 6, 3, 4, 1,
-                                                                                                          0, 7, 8]
+    assert F.temporal_shift(t(x.reshape(2, 1, 1, 4)), 2, 0.25, data_format="NHWC").flatten().tolist() == [
+        0,
+        6,
+        3,
+        4,
+        1,
+        0,
+        7,
+        8,
+    ]
 
 
 # ---- resizing ----
+
 
 def test_interpolate_nearest_and_area():
     x = R.randn(1, 2, 4, 6)
@@ -204,9 +230,14 @@ def test_interpolate_nearest_and_area():
     assert F.interpolate(t(x[0]), size=t([9])).shape == [2, 4, 9]
 
 
-@pytest.mark.parametrize("align_corners, align_mode, want", [
-    (False, 0, [0, 0.25, 0.75, 1.25, 1.75, 2]), (False, 1, [0, 0.5, 1, 1.5, 2, 2]),
-    (True, 0, [0, 0.4, 0.8, 1.2, 1.6, 2])])
+@pytest.mark.parametrize(
+    "align_corners, align_mode, want",
+    [
+        (False, 0, [0, 0.25, 0.75, 1.25, 1.75, 2]),
+        (False, 1, [0, 0.5, 1, 1.5, 2, 2]),
+        (True, 0, [0, 0.4, 0.8, 1.2, 1.6, 2]),
+    ],
+)
 def test_interpolate_linear(align_corners, align_mode, want):
     options = dict(align_corners=align_corners, align_mode=align_mode)
     x = np.arange(3.0)
@@ -219,10 +250,16 @@ def test_interpolate_linear(align_corners, align_mode, want):
 
 def test_interpolate_by_scale_or_by_sizes():
     x = np.arange(5.0).reshape(1, 1, 5, 1)
-    compare(F.interpolate(t(x), scale_factor=[1.7, 1], mode="bilinear").flatten()[:3],
-            [0, 1.5 / 1.7 - 0.5, 2.5 / 1.7 - 0.5], 1e-6)
-    compare(F.interpolate(t(x), scale_factor=[1.7, 1], mode="bilinear", recompute_scale_factor=True).flatten()[:2],
-            [0, 1.5 * 5 / 8 - 0.5], 1e-6)
+    compare(
+        F.interpolate(t(x), scale_factor=[1.7, 1], mode="bilinear").flatten()[:3],
+        [0, 1.5 / 1.7 - 0.5, 2.5 / 1.7 - 0.5],
+        1e-6,
+    )
+    compare(
+        F.interpolate(t(x), scale_factor=[1.7, 1], mode="bilinear", recompute_scale_factor=True).flatten()[:2],
+        [0, 1.5 * 5 / 8 - 0.5],
+        1e-6,
+    )
 
 
 def test_interpolate_bicubic_and_antialias():
@@ -231,25 +268,38 @@ def test_interpolate_bicubic_and_antialias():
     np.testing.assert_allclose(y[5:8], [5.203125, 7.234375, 10.796875])  # recorded from the official package
     check_grad(lambda v: F.interpolate(v, size=[5, 3], mode="bicubic", align_corners=True), R.randn(1, 1, 3, 2))
     from PIL import Image
+
     image = R.rand(9, 7).astype("float32")
     for mode, kind in (("bilinear", Image.BILINEAR), ("bicubic", Image.BICUBIC)):
         want = np.asarray(Image.fromarray(image).resize((3, 4), kind))
         compare(F.interpolate(t(image[None, None]), size=[4, 3], mode=mode, antialias=True)[0, 0], want, 1e-5)
 
 
-@pytest.mark.parametrize("options", [
-    dict(), dict(size=[2, 2], scale_factor=2), dict(size=[0, 2]), dict(size=[2, 2, 2]), dict(scale_factor=0),
-    dict(scale_factor=0.1),
-    dict(size=[2, 2], mode="foo"), dict(size=[2], mode="linear"), dict(size=[2, 2], align_corners=True),
-    dict(size=[2, 2], data_format="NCDHW"),
-    dict(size=[2, 2], mode="bilinear", align_mode=2), dict(size=[2, 2], recompute_scale_factor=True),
-    dict(size=[2, 2], antialias=True)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(),
+        dict(size=[2, 2], scale_factor=2),
+        dict(size=[0, 2]),
+        dict(size=[2, 2, 2]),
+        dict(scale_factor=0),
+        dict(scale_factor=0.1),
+        dict(size=[2, 2], mode="foo"),
+        dict(size=[2], mode="linear"),
+        dict(size=[2, 2], align_corners=True),
+        dict(size=[2, 2], data_format="NCDHW"),
+        dict(size=[2, 2], mode="bilinear", align_mode=2),
+        dict(size=[2, 2], recompute_scale_factor=True),
+        dict(size=[2, 2], antialias=True),
+    ],
+)
 def test_interpolate_bad_arguments(options):
     with pytest.raises(ValueError, match="interpolate"):
         F.interpolate(paddle.ones([1, 1, 4, 4]), **options)
 
 
 # ---- sampling ----
+
 
 def test_affine_grid_and_grid_sample_reproduce_the_image():
     for align_corners in (True, False):
@@ -268,8 +318,9 @@ def test_grid_sample_outside(mode, outside):
     grid = np.zeros((1, 1, 2, 2))
     grid[0, 0, :, 0] = [-1 - 4 / 3, 1 + 4 / 3]  # two pixels beyond the corners
     compare(F.grid_sample(x, t(grid), padding_mode=mode).flatten(), outside, 1e-9, 1e-9)
-    check_grad(lambda x, g: F.grid_sample(x, g, padding_mode=mode), R.randn(1, 2, 3, 4),
-               R.uniform(-1.3, 1.3, (1, 2, 2, 2)))
+    check_grad(
+        lambda x, g: F.grid_sample(x, g, padding_mode=mode), R.randn(1, 2, 3, 4), R.uniform(-1.3, 1.3, (1, 2, 2, 2))
+    )
 
 
 @pytest.mark.parametrize("value", [1e20, -1e20, float("inf"), float("nan")])
@@ -282,11 +333,13 @@ def test_grid_sample_of_wild_points_stays_inside(value):
 
 # ---- sequences ----
 
+
 def test_label_smooth_and_sequence_mask():
     one = np.eye(4)[:2]
     compare(F.label_smooth(t(one), epsilon=0.2), 0.8 * one + 0.05, 1e-9)
-    compare(F.label_smooth(t(one), t([[0.1, 0.2, 0.3, 0.4]]), 0.2), 0.8 * one + 0.2 * np.array([0.1, 0.2, 0.3, 0.4]),
-            1e-6)
+    compare(
+        F.label_smooth(t(one), t([[0.1, 0.2, 0.3, 0.4]]), 0.2), 0.8 * one + 0.2 * np.array([0.1, 0.2, 0.3, 0.4]), 1e-6
+    )
     assert F.sequence_mask(t([3, 0]), dtype="float32").tolist() == [[1, 1, 1], [0, 0, 0]]
     assert F.sequence_mask(t([[1], [2]]), maxlen=t(2), dtype="bool").tolist() == [[[True, False]], [[True, True]]]
     for bad in (lambda: F.label_smooth(t(one), epsilon=1.2), lambda: F.sequence_mask(t([1]), -1)):
@@ -302,6 +355,7 @@ def test_gather_tree():
 
 # ---- attention ----
 
+
 def attention(q, k, v, mask=0, scale=None):
     scores = np.einsum("bqhd,bkhd->bhqk", q, k) * (scale or q.shape[-1] ** -0.5) + mask
     return np.einsum("bhqk,bkhd->bqhd", scipy.special.softmax(scores, -1), v)
@@ -313,8 +367,11 @@ def test_attention():
     f = F.scaled_dot_product_attention
     compare(f(t(q), t(k), t(v)), attention(q, k, v), 1e-9)
     compare(f(t(q), t(k), t(v), t(mask), scale=0.3), attention(q, k, v, mask, 0.3), 1e-9)
-    compare(f(t(q), t(k), t(v), t(mask > 0.5 - 10 * (np.arange(5) == 0))),
-            attention(q, k, v, np.where(mask > 0.5 - 10 * (np.arange(5) == 0), 0, -np.inf)), 1e-9)
+    compare(
+        f(t(q), t(k), t(v), t(mask > 0.5 - 10 * (np.arange(5) == 0))),
+        attention(q, k, v, np.where(mask > 0.5 - 10 * (np.arange(5) == 0), 0, -np.inf)),
+        1e-9,
+    )
     compare(f(t(q), t(q), t(q), is_causal=True), attention(q, q, q, np.where(np.tri(3), 0, -np.inf)), 1e-9)
     compare(f(t(q[0]), t(k[0]), t(v[0])), attention(q, k, v)[0], 1e-9)
     compare(f(t(q.repeat(2, 2)), t(k), t(v)), attention(q.repeat(2, 2), k.repeat(2, 2), v.repeat(2, 2)), 1e-9)

@@ -1,4 +1,5 @@
 """Convolutions against a plain NumPy one, in every padding form and layout."""
+
 import itertools
 
 import numpy as np
@@ -23,7 +24,7 @@ def reference(x, w, stride, pads, dilation, groups=1):
     y = np.zeros((x.shape[0], w.shape[0], *outs))
     per_in, per_out = w.shape[1], w.shape[0] // groups
     for o in range(w.shape[0]):
-        part = x[:, o // per_out * per_in:][:, :per_in]
+        part = x[:, o // per_out * per_in :][:, :per_in]
         for at in itertools.product(*map(range, outs)):
             index = tuple(slice(a * s, a * s + d * (k - 1) + 1, d) for a, s, d, k in zip(at, stride, dilation, kernel))
             y[(slice(None), o, *at)] = (part[(slice(None), slice(None), *index)] * w[o]).sum(tuple(range(1, n + 2)))
@@ -50,15 +51,24 @@ def check(n, x, w, b=None, *, stride=1, padding=0, pads=None, dilation=1, groups
         compare(last, np.moveaxis(want, 1, -1), 1e-9, 1e-9)
 
 
-@pytest.mark.parametrize("kernel, options", [
-    ((3, 3), {}), ((3, 2), dict(stride=(2, 3), padding=1)), ((2, 3), dict(dilation=(2, 1), padding=2)),
-    ((1, 1), {}), ((1, 1), dict(stride=2)), ((1, 1), dict(padding=1)), ((7, 6), {}),
-    ((3, 3), dict(padding=[1, 2, 0, 1], pads=[(1, 2), (0, 1)])), ((3, 3), dict(padding=[2, 1], pads=[(2, 2), (1, 1)])),
-    ((3, 3), dict(padding=[[0, 0], [0, 0], [1, 2], [2, 0]], pads=[(1, 2), (2, 0)])),
-    ((3, 3), dict(padding="VALID", pads=[(0, 0)] * 2)),
-    ((3, 4), dict(padding="SAME", pads=[(1, 1), (1, 2)])),
-    ((3, 4), dict(padding="same", stride=2, pads=[(1, 1), (1, 1)])),
-])
+@pytest.mark.parametrize(
+    "kernel, options",
+    [
+        ((3, 3), {}),
+        ((3, 2), dict(stride=(2, 3), padding=1)),
+        ((2, 3), dict(dilation=(2, 1), padding=2)),
+        ((1, 1), {}),
+        ((1, 1), dict(stride=2)),
+        ((1, 1), dict(padding=1)),
+        ((7, 6), {}),
+        ((3, 3), dict(padding=[1, 2, 0, 1], pads=[(1, 2), (0, 1)])),
+        ((3, 3), dict(padding=[2, 1], pads=[(2, 2), (1, 1)])),
+        ((3, 3), dict(padding=[[0, 0], [0, 0], [1, 2], [2, 0]], pads=[(1, 2), (2, 0)])),
+        ((3, 3), dict(padding="VALID", pads=[(0, 0)] * 2)),
+        ((3, 4), dict(padding="SAME", pads=[(1, 1), (1, 2)])),
+        ((3, 4), dict(padding="same", stride=2, pads=[(1, 1), (1, 1)])),
+    ],
+)
 def test_conv2d(kernel, options):
     x, w, b = arrays((2, 4, 7, 6), (3, 4, *kernel), (3,))
     check(2, x, w, b, **options)
@@ -81,8 +91,10 @@ def test_one_and_three_dimensions():
 
 def test_same_ignores_dilation():
     x, w = arrays((1, 1, 6), (1, 1, 3))
-    compare(F.conv1d(paddle.to_tensor(x), paddle.to_tensor(w), padding="SAME", dilation=2),
-            reference(x, w, (1,), [(1, 1)], (1,)))
+    compare(
+        F.conv1d(paddle.to_tensor(x), paddle.to_tensor(w), padding="SAME", dilation=2),
+        reference(x, w, (1,), [(1, 1)], (1,)),
+    )
 
 
 def test_gradients_to_second_order():
@@ -91,10 +103,20 @@ def test_gradients_to_second_order():
     check_grad(lambda x, w: F.conv2d(x, w), x, arrays((2, 2, 1, 1))[0], order=2, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("options", [
-    dict(), dict(stride=2), dict(stride=2, padding=1), dict(stride=(1, 3), padding=[1, 0, 0, 1]), dict(dilation=2),
-    dict(stride=2, output_padding=1), dict(stride=2, padding="VALID"), dict(groups=2, stride=2),
-    dict(groups=4, dilation=2)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(),
+        dict(stride=2),
+        dict(stride=2, padding=1),
+        dict(stride=(1, 3), padding=[1, 0, 0, 1]),
+        dict(dilation=2),
+        dict(stride=2, output_padding=1),
+        dict(stride=2, padding="VALID"),
+        dict(groups=2, stride=2),
+        dict(groups=4, dilation=2),
+    ],
+)
 def test_transpose_is_the_adjoint_of_the_convolution(options):
     groups = options.get("groups", 1)
     x, w = arrays((2, 4, 4, 3), (4, 6 // groups if groups < 4 else 1, 3, 2))
@@ -108,12 +130,19 @@ def test_transpose_is_the_adjoint_of_the_convolution(options):
     check_grad(lambda x, w: F.conv2d_transpose(x, w, **options), x[:1, :, :2, :2], w[:, :, :2])
 
 
-@pytest.mark.parametrize("options, shape", [  # recorded from the official package, x [1, 1, 5, 5], kernel 3
-    (dict(stride=2, output_padding=1), [12, 12]), (dict(stride=2, output_size=[11, 12]), [11, 12]),
-    (dict(stride=2, output_size=12), [12, 12]),
-    (dict(stride=2, padding="SAME"), [9, 9]), (dict(stride=2, padding="SAME", dilation=2), [9, 9]),
-    (dict(dilation=2), [9, 9]),
-    (dict(stride=2, padding=[1, 0, 0, 1]), [10, 10]), (dict(stride=2, output_padding=[0, 1]), [11, 12])])
+@pytest.mark.parametrize(
+    "options, shape",
+    [  # recorded from the official package, x [1, 1, 5, 5], kernel 3
+        (dict(stride=2, output_padding=1), [12, 12]),
+        (dict(stride=2, output_size=[11, 12]), [11, 12]),
+        (dict(stride=2, output_size=12), [12, 12]),
+        (dict(stride=2, padding="SAME"), [9, 9]),
+        (dict(stride=2, padding="SAME", dilation=2), [9, 9]),
+        (dict(dilation=2), [9, 9]),
+        (dict(stride=2, padding=[1, 0, 0, 1]), [10, 10]),
+        (dict(stride=2, output_padding=[0, 1]), [11, 12]),
+    ],
+)
 def test_transpose_shapes(options, shape):
     assert F.conv2d_transpose(paddle.ones([1, 1, 5, 5]), paddle.ones([1, 2, 3, 3]), **options).shape == [1, 2, *shape]
 
@@ -136,27 +165,48 @@ def test_no_samples_and_half_precision():
 ONE = (1, 1, 5, 5)
 
 
-@pytest.mark.parametrize("x, w, options", [
-    (ONE, (1, 1, 3, 3), dict(padding="foo")), (ONE, (1, 1, 3, 3), dict(padding=-1)),
-    (ONE, (1, 1, 3, 3), dict(padding=[1, 2, 3])),
-    (ONE, (1, 1, 3, 3), dict(padding=1.5)), (ONE, (1, 1, 3, 3), dict(padding=[[1, 0], [0, 0], [0, 0], [0, 0]])),
-    (ONE, (1, 1, 3, 3), dict(stride=0)), (ONE, (1, 1, 3, 3), dict(stride=[1, 2, 3])),
-    (ONE, (1, 1, 3, 3), dict(dilation=0)),
-    (ONE, (1, 1, 3, 3), dict(dilation=3)), (ONE, (1, 1, 3, 3), dict(groups=0)), (ONE, (1, 1, 3, 3), dict(groups=2)),
-    (ONE, (1, 1, 3, 3), dict(data_format="X")), (ONE, (1, 1, 6, 6), {}), ((1, 2, 5, 5), (1, 1, 3, 3), {}),
-    ((1, 5, 5), (1, 1, 3, 3), {}),
-    (ONE, (1, 3, 3), {}), (ONE, (0, 1, 3, 3), {}), (ONE, (1, 1, 3, 3), dict(bias=paddle.ones([2]))),
-    ((1, 1, 0, 5), (1, 1, 3, 3), {})])
+@pytest.mark.parametrize(
+    "x, w, options",
+    [
+        (ONE, (1, 1, 3, 3), dict(padding="foo")),
+        (ONE, (1, 1, 3, 3), dict(padding=-1)),
+        (ONE, (1, 1, 3, 3), dict(padding=[1, 2, 3])),
+        (ONE, (1, 1, 3, 3), dict(padding=1.5)),
+        (ONE, (1, 1, 3, 3), dict(padding=[[1, 0], [0, 0], [0, 0], [0, 0]])),
+        (ONE, (1, 1, 3, 3), dict(stride=0)),
+        (ONE, (1, 1, 3, 3), dict(stride=[1, 2, 3])),
+        (ONE, (1, 1, 3, 3), dict(dilation=0)),
+        (ONE, (1, 1, 3, 3), dict(dilation=3)),
+        (ONE, (1, 1, 3, 3), dict(groups=0)),
+        (ONE, (1, 1, 3, 3), dict(groups=2)),
+        (ONE, (1, 1, 3, 3), dict(data_format="X")),
+        (ONE, (1, 1, 6, 6), {}),
+        ((1, 2, 5, 5), (1, 1, 3, 3), {}),
+        ((1, 5, 5), (1, 1, 3, 3), {}),
+        (ONE, (1, 3, 3), {}),
+        (ONE, (0, 1, 3, 3), {}),
+        (ONE, (1, 1, 3, 3), dict(bias=paddle.ones([2]))),
+        ((1, 1, 0, 5), (1, 1, 3, 3), {}),
+    ],
+)
 def test_bad_arguments(x, w, options):
     with pytest.raises(ValueError, match="conv2d"):
         F.conv2d(paddle.ones(list(x)), paddle.ones(list(w)), **options)
 
 
-@pytest.mark.parametrize("options", [
-    dict(output_padding=1), dict(stride=2, output_padding=2), dict(stride=2, output_size=[13, 12]),
-    dict(stride=2, output_size=[10, 11]),
-    dict(stride=2, output_size=[11, 12], output_padding=1), dict(stride=2, output_padding=-1), dict(padding=5),
-    dict(data_format="NHWC")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(output_padding=1),
+        dict(stride=2, output_padding=2),
+        dict(stride=2, output_size=[13, 12]),
+        dict(stride=2, output_size=[10, 11]),
+        dict(stride=2, output_size=[11, 12], output_padding=1),
+        dict(stride=2, output_padding=-1),
+        dict(padding=5),
+        dict(data_format="NHWC"),
+    ],
+)
 def test_bad_arguments_of_the_transpose(options):
     with pytest.raises(ValueError, match="conv2d_transpose"):
         F.conv2d_transpose(paddle.ones([1, 1, 5, 5]), paddle.ones([1, 2, 3, 3]), **options)

@@ -1,4 +1,5 @@
 """Pooling against plain NumPy windows; recorded values of the official package where conventions matter."""
+
 import itertools
 
 import numpy as np
@@ -23,8 +24,9 @@ def windows(x, bounds, function):
     out = np.zeros((*x.shape[:2], *map(len, bounds)), x.dtype)
     for at in itertools.product(*(range(len(b)) for b in bounds)):
         index = tuple(slice(max(bounds[k][i][0], 0), bounds[k][i][1]) for k, i in enumerate(at))
-        out[(slice(None), slice(None), *at)] = function(x[(slice(None), slice(None), *index)].reshape(*x.shape[:2], -1),
-                                                        -1)
+        out[(slice(None), slice(None), *at)] = function(
+            x[(slice(None), slice(None), *index)].reshape(*x.shape[:2], -1), -1
+        )
     return out
 
 
@@ -33,9 +35,10 @@ def fixed(n, k, s, p, ceil=False):
     return [(i * s - p, i * s - p + k) for i in range(count)]
 
 
-@pytest.mark.parametrize("k, s, p, ceil",
-                         [(2, 2, 0, False), (3, 2, 1, False), (3, 1, 0, False), (2, 3, 0, False), (3, 2, 0, True),
-                          (2, 2, 1, True)])
+@pytest.mark.parametrize(
+    "k, s, p, ceil",
+    [(2, 2, 0, False), (3, 2, 1, False), (3, 1, 0, False), (2, 3, 0, False), (3, 2, 0, True), (2, 2, 1, True)],
+)
 def test_fixed_windows(k, s, p, ceil):
     x = distinct(2, 2, 7, 6)
     if ceil:
@@ -45,10 +48,13 @@ def test_fixed_windows(k, s, p, ceil):
     largest, mean = windows(x, bounds, np.max), windows(x, bounds, np.mean)
     compare(F.max_pool2d(t(x), k, s, p, ceil_mode=ceil), largest)
     compare(F.avg_pool2d(t(x), k, s, p, ceil), mean, 1e-9)
-    compare(F.max_pool2d(t(x.transpose(0, 2, 3, 1)), k, s, p, ceil_mode=ceil, data_format="NHWC"),
-            largest.transpose(0, 2, 3, 1))
-    compare(F.avg_pool2d(t(x.transpose(0, 2, 3, 1)), k, s, p, ceil, data_format="NHWC"), mean.transpose(0, 2, 3, 1),
-            1e-9)
+    compare(
+        F.max_pool2d(t(x.transpose(0, 2, 3, 1)), k, s, p, ceil_mode=ceil, data_format="NHWC"),
+        largest.transpose(0, 2, 3, 1),
+    )
+    compare(
+        F.avg_pool2d(t(x.transpose(0, 2, 3, 1)), k, s, p, ceil, data_format="NHWC"), mean.transpose(0, 2, 3, 1), 1e-9
+    )
     y, mask = F.max_pool2d(t(x), k, s, p, True, ceil)
     compare(y, largest)
     assert mask.dtype is paddle.int32
@@ -93,8 +99,10 @@ def test_padding_forms():
     compare(F.max_pool2d(t(GRID), 3, 2, "SAME"), [[[[7, 9, 10], [17, 19, 20], [22, 24, 25]]]])
     compare(F.max_pool2d(t(GRID), 2, 2, [1, 0, 0, 1]), [[[[2, 4, 5], [12, 14, 15], [22, 24, 25]]]])
     compare(F.avg_pool2d(t(GRID), 3, 2, [[0, 0], [0, 0], [1, 0], [1, 0]]), [[[[4, 5.5], [11.5, 13]]]])
-    compare(F.avg_pool2d(t(GRID), 2, 2, [1, 0, 0, 1], exclusive=False),
-            [[[[.75, 1.75, 2.5], [9, 11, 12.5], [19, 21, 22.5]]]])
+    compare(
+        F.avg_pool2d(t(GRID), 2, 2, [1, 0, 0, 1], exclusive=False),
+        [[[[0.75, 1.75, 2.5], [9, 11, 12.5], [19, 21, 22.5]]]],
+    )
 
 
 def test_recorded_divisors():
@@ -115,8 +123,11 @@ def test_adaptive_windows(counts):
     x = distinct(2, 2, 7, 8)
     bounds = [[(i * n // c, -(-(i + 1) * n // c)) for i in range(c)] for n, c in zip(x.shape[2:], counts)]
     compare(F.adaptive_avg_pool2d(t(x), counts), windows(x, bounds, np.mean), 1e-9)
-    compare(F.adaptive_avg_pool2d(t(x.transpose(0, 2, 3, 1)), counts, "NHWC"),
-            windows(x, bounds, np.mean).transpose(0, 2, 3, 1), 1e-9)
+    compare(
+        F.adaptive_avg_pool2d(t(x.transpose(0, 2, 3, 1)), counts, "NHWC"),
+        windows(x, bounds, np.mean).transpose(0, 2, 3, 1),
+        1e-9,
+    )
     y, mask = F.adaptive_max_pool2d(t(x), counts, return_mask=True)
     compare(y, windows(x, bounds, np.max))
     compare(np.take_along_axis(x.reshape(2, 2, -1), mask.numpy().reshape(2, 2, -1), 2).reshape(y.shape), y.numpy())
@@ -136,7 +147,7 @@ def test_adaptive_other_ranks_and_none():
 def test_lp_pool():
     x = np.abs(distinct(1, 2, 6)) + 0.1
     for p in (1, 2, 3.5):
-        want = windows(x ** p, [fixed(6, 3, 2, 1)], np.sum) ** (1 / p)
+        want = windows(x**p, [fixed(6, 3, 2, 1)], np.sum) ** (1 / p)
         compare(F.lp_pool1d(t(x), p, 3, 2, 1), want, 1e-9)
     check_grad(lambda v: F.lp_pool1d(v, 3, 2), x)
     compare(F.lp_pool1d(t(x), float("inf"), 2), windows(x, [fixed(6, 2, 2, 0)], np.max))
@@ -165,8 +176,11 @@ def test_fractional_draws_do_not_compile_again():
 
 
 def test_unpool_inverts():
-    for n, pool, unpool in ((1, F.max_pool1d, F.max_unpool1d), (2, F.max_pool2d, F.max_unpool2d),
-                            (3, F.max_pool3d, F.max_unpool3d)):
+    for n, pool, unpool in (
+        (1, F.max_pool1d, F.max_unpool1d),
+        (2, F.max_pool2d, F.max_unpool2d),
+        (3, F.max_pool3d, F.max_unpool3d),
+    ):
         x = distinct(2, 2, *(4,) * n)
         y, mask = pool(t(x), 2, return_mask=True)
         back = unpool(y, mask, 2).numpy()
@@ -176,8 +190,12 @@ def test_unpool_inverts():
     y, mask = F.max_pool2d(t(GRID), 2, return_mask=True)
     assert F.max_unpool2d(y, mask, 2, output_size=[5, 5])[0, 0, 1, 1].item() == 7
     assert F.max_unpool2d(y, mask, 2, output_size=[1, 1, 5, 5]).shape == [1, 1, 5, 5]
-    for bad in (lambda: F.max_unpool2d(y, mask, 2), lambda: F.max_unpool2d(y, mask, 2, output_size=[9, 9]),
-                lambda: F.max_unpool2d(y, mask[:, :, :1], 2), lambda: F.max_unpool2d(y, mask, 2, data_format="NHWC")):
+    for bad in (
+        lambda: F.max_unpool2d(y, mask, 2),
+        lambda: F.max_unpool2d(y, mask, 2, output_size=[9, 9]),
+        lambda: F.max_unpool2d(y, mask[:, :, :1], 2),
+        lambda: F.max_unpool2d(y, mask, 2, data_format="NHWC"),
+    ):
         with pytest.raises(ValueError, match="max_unpool2d"):
             bad()
 
@@ -189,27 +207,43 @@ def test_no_elements():
     assert F.adaptive_avg_pool2d(paddle.zeros([0, 1, 4, 4]), 2).shape == [0, 1, 2, 2]
 
 
-@pytest.mark.parametrize("options", [
-    dict(kernel_size=0), dict(kernel_size=-2), dict(kernel_size=2, stride=0), dict(kernel_size=2, stride=-1),
-    dict(kernel_size=[2, 3, 3]),
-    dict(kernel_size=2, padding="VALID", ceil_mode=True), dict(kernel_size=2, padding="X"),
-    dict(kernel_size=2, padding=-1),
-    dict(kernel_size=2, data_format="X"), dict(kernel_size=20, stride=1)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(kernel_size=0),
+        dict(kernel_size=-2),
+        dict(kernel_size=2, stride=0),
+        dict(kernel_size=2, stride=-1),
+        dict(kernel_size=[2, 3, 3]),
+        dict(kernel_size=2, padding="VALID", ceil_mode=True),
+        dict(kernel_size=2, padding="X"),
+        dict(kernel_size=2, padding=-1),
+        dict(kernel_size=2, data_format="X"),
+        dict(kernel_size=20, stride=1),
+    ],
+)
 @pytest.mark.parametrize("name", ["max_pool2d", "avg_pool2d"])
 def test_bad_arguments(name, options):
     with pytest.raises(ValueError, match=name):
         getattr(F, name)(t(GRID), **options)
 
 
-@pytest.mark.parametrize("call", [
-    lambda: F.max_pool2d(t(GRID[0]), 2), lambda: F.max_pool1d(t(GRID), 2),
-    lambda: F.max_pool2d(t(GRID), 2, return_mask=True, data_format="NHWC"),
-    lambda: F.adaptive_avg_pool2d(t(GRID), -1), lambda: F.adaptive_max_pool2d(t(GRID), [2, 3, 4]),
-    lambda: F.adaptive_avg_pool2d(t(GRID), None),
-    lambda: F.adaptive_avg_pool2d(t(GRID), 2, data_format="Z"), lambda: F.lp_pool2d(t(GRID), 0, 2),
-    lambda: F.avg_pool2d(t(GRID), 2, divisor_override=0),
-    lambda: F.fractional_max_pool2d(t(GRID), 3, 4, random_u=0.3),
-    lambda: F.fractional_max_pool2d(t(GRID), 2, random_u=0.0)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.max_pool2d(t(GRID[0]), 2),
+        lambda: F.max_pool1d(t(GRID), 2),
+        lambda: F.max_pool2d(t(GRID), 2, return_mask=True, data_format="NHWC"),
+        lambda: F.adaptive_avg_pool2d(t(GRID), -1),
+        lambda: F.adaptive_max_pool2d(t(GRID), [2, 3, 4]),
+        lambda: F.adaptive_avg_pool2d(t(GRID), None),
+        lambda: F.adaptive_avg_pool2d(t(GRID), 2, data_format="Z"),
+        lambda: F.lp_pool2d(t(GRID), 0, 2),
+        lambda: F.avg_pool2d(t(GRID), 2, divisor_override=0),
+        lambda: F.fractional_max_pool2d(t(GRID), 3, 4, random_u=0.3),
+        lambda: F.fractional_max_pool2d(t(GRID), 2, random_u=0.0),
+    ],
+)
 def test_more_bad_arguments(call):
     with pytest.raises(ValueError):
         call()

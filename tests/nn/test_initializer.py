@@ -1,4 +1,5 @@
 """Initializers: the fixed ones by value, the random ones by their moments and bounds."""
+
 import math
 
 import numpy as np
@@ -15,7 +16,9 @@ def make(init, shape, dtype="float32"):
 
 
 def test_constant_and_assign():
-    assert make(I.Constant(1.25), [2, 1]).tolist() == [[1.25], [1.25]] and make(I.Constant(3), [2], "int32").tolist() == [
+    assert make(I.Constant(1.25), [2, 1]).tolist() == [[1.25], [1.25]] and make(
+        I.Constant(3), [2], "int32"
+    ).tolist() == [
         3,
         3,
     ]
@@ -83,7 +86,9 @@ def test_truncated_normal_has_absolute_bounds(mean, std, a, b):
 
 
 def test_fans_of_filters_vectors_and_scalars():
-    assert abs(make(I.XavierUniform(), [64, 16, 3, 3])).max() == pytest.approx(math.sqrt(6 / (16 * 9 + 64 * 9)), rel=1e-3)
+    assert abs(make(I.XavierUniform(), [64, 16, 3, 3])).max() == pytest.approx(
+        math.sqrt(6 / (16 * 9 + 64 * 9)), rel=1e-3
+    )
     assert make(I.KaimingNormal(), [64, 32, 3, 3]).std() == pytest.approx(math.sqrt(2 / (32 * 9)), rel=0.02)
     assert abs(make(I.XavierUniform(), [2000])).max() == pytest.approx(math.sqrt(6 / 4000), rel=1e-2)
     assert make(I.XavierUniform(), []).shape == () and make(I.XavierUniform(), [0, 0]).shape == (0, 0)
@@ -173,6 +178,7 @@ def test_initializers_of_the_user():
     class Third(I.Initializer):
         def __call__(self, param, block=None):
             param.fill_(3.0) if hasattr(param, "fill_") else param.set_value(np.full(param.shape, 3.0))
+
     assert nn.Linear(1, 2, weight_attr=Half()).weight.tolist() == [[0.5, 0.5]]
     layer = nn.Linear(1, 2, weight_attr=Third())
     assert layer.weight.tolist() == [[3.0, 3.0]] and not layer.weight.stop_gradient

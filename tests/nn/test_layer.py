@@ -46,7 +46,14 @@ class Plain(nn.Layer):
 def test_walks_name_everything_once_and_in_order():
     net = Net()
     assert [k for k, _ in net.named_parameters()] == [
-        "w", "first.weight", "first.bias", "inner.lin.weight", "inner.lin.bias", "blocks.1.lin.weight", "blocks.1.lin.bias"]
+        "w",
+        "first.weight",
+        "first.bias",
+        "inner.lin.weight",
+        "inner.lin.bias",
+        "blocks.1.lin.weight",
+        "blocks.1.lin.bias",
+    ]
     assert [k for k, _ in net.named_parameters("m", include_sublayers=False)] == ["m.w"]
     assert [k for k, _ in net.named_parameters(recurse=False)] == ["w"]
     assert [k for k, _ in net.named_sublayers()] == [
@@ -61,8 +68,17 @@ def test_walks_name_everything_once_and_in_order():
     assert [k for k, _ in net.named_sublayers("p", include_self=True)][:2] == ["p", "p.first"]
     assert [k for k, _ in net.named_children()] == ["first", "inner", "blocks"]
     assert [k for k, _ in net.named_buffers()] == ["inner.scale", "inner.tmp", "blocks.1.scale", "blocks.1.tmp"]
-    assert list(net.state_dict()) == ["w", "first.weight", "first.bias", "inner.scale", "inner.lin.weight", "inner.lin.bias",
-                                      "blocks.1.scale", "blocks.1.lin.weight", "blocks.1.lin.bias"]
+    assert list(net.state_dict()) == [
+        "w",
+        "first.weight",
+        "first.bias",
+        "inner.scale",
+        "inner.lin.weight",
+        "inner.lin.bias",
+        "blocks.1.scale",
+        "blocks.1.lin.weight",
+        "blocks.1.lin.bias",
+    ]
     assert list(net.state_dict(include_sublayers=False, structured_name_prefix="p.")) == ["p.w"]
     assert "inner.tmp" in net.to_static_state_dict()
     assert len(list(net.modules())) == len(net.sublayers()) + 1
@@ -89,7 +105,11 @@ def test_shared_layers_and_parameters():
     "make, name, parameters",
     [
         (lambda: nn.Linear(2, 2), "linear_0", ["linear_0.w_0", "linear_0.b_0"]),
-        (lambda: nn.Conv2DTranspose(2, 2, 3), "conv2d_transpose_0", ["conv2d_transpose_0.w_0", "conv2d_transpose_0.b_0"]),
+        (
+            lambda: nn.Conv2DTranspose(2, 2, 3),
+            "conv2d_transpose_0",
+            ["conv2d_transpose_0.w_0", "conv2d_transpose_0.b_0"],
+        ),
         (
             lambda: nn.BatchNorm1D(2),
             "batch_norm1d_0",
@@ -154,8 +174,17 @@ def test_attributes_register_replace_and_go():
         del n.never
 
 
-@pytest.mark.parametrize("first, second", [
-    ("parameter", 3), ("parameter", "layer"), ("parameter", "tensor"), ("layer", "tensor"), ("layer", 5), ("tensor", 5)])
+@pytest.mark.parametrize(
+    "first, second",
+    [
+        ("parameter", 3),
+        ("parameter", "layer"),
+        ("parameter", "tensor"),
+        ("layer", "tensor"),
+        ("layer", 5),
+        ("tensor", 5),
+    ],
+)
 def test_a_registered_name_keeps_its_kind(first, second):
     make = {
         "parameter": lambda: paddle.create_parameter([2], "float32"),
@@ -191,6 +220,7 @@ def test_super_init_is_asked_for():
 
         def forward(self, x):
             return x
+
     for value in (nn.ReLU(), paddle.ones([1]), paddle.create_parameter([1], "float32")):
         with pytest.raises(ValueError, match="super"):
             NoInit(value)
@@ -207,6 +237,7 @@ def test_property_of_the_class_wins():
         @w.setter
         def w(self, value):
             self._w = value
+
     p = P()
     p.w = paddle.ones([1])
     assert [k for k, _ in p.named_buffers()] == ["_w"]
@@ -268,8 +299,12 @@ def test_dotted_access():
 def test_param_attr_forms():
     n = nn.Layer()
     with paddle.utils.unique_name.guard():
-        p = n.create_parameter([2], paddle.ParamAttr(name="w", initializer=nn.initializer.Constant(1.5), learning_rate=0.5,
-                                                     trainable=False, need_clip=False))
+        p = n.create_parameter(
+            [2],
+            paddle.ParamAttr(
+                name="w", initializer=nn.initializer.Constant(1.5), learning_rate=0.5, trainable=False, need_clip=False
+            ),
+        )
         assert (
             p.tolist() == [1.5, 1.5]
             and p.name == "w"
@@ -349,6 +384,7 @@ def test_always_called_hook_sees_a_failure_once():
     class Bad(nn.Layer):
         def forward(self, x):
             raise ValueError("boom")
+
     seen = []
     bad = Bad()
     bad.register_forward_post_hook(lambda l, a, out: seen.append(out), always_call=True)
@@ -366,6 +402,7 @@ def test_tracebacks_end_in_the_users_line():
 
         def forward(self, x):
             return self.body(x)  # the user's line
+
     with pytest.raises(ValueError) as caught:
         User()(paddle.ones([2, 5]))
     assert traceback.extract_tb(caught.value.__traceback__)[-1].line.endswith("# the user's line")
@@ -375,6 +412,7 @@ def test_nan_check_names_the_layer():
     class Log(nn.Layer):
         def forward(self, x):
             return paddle.log(x)
+
     net = nn.Sequential(nn.Identity(), Log())
     paddle.set_flags({"FLAGS_check_nan_inf": True})
     try:
@@ -384,6 +422,7 @@ def test_nan_check_names_the_layer():
     finally:
         paddle.set_flags({"FLAGS_check_nan_inf": False})
     from paddle.engine import debug
+
     assert debug.layers == []
 
 
@@ -395,7 +434,16 @@ def test_train_eval_and_apply():
     assert seen == ["Linear", "Linear", "Inner", "ReLU", "Linear", "Inner", "LayerList", "Net"]
     n.eval()
     n.inner.train()
-    assert [l.training for l in n.sublayers(include_self=True)] == [False, False, True, True, False, False, False, False]
+    assert [l.training for l in n.sublayers(include_self=True)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_clearing_gradients():
@@ -417,7 +465,9 @@ def test_set_state_dict_takes_what_fits_and_reports_the_rest():
     layer = nn.Linear(2, 3)
     before = layer.weight.numpy()
     with pytest.warns(UserWarning):
-        missing, unexpected = layer.set_state_dict({"weight": np.zeros((2, 2)), "bias": [1, 2, 3], "extra": np.zeros(1)})
+        missing, unexpected = layer.set_state_dict(
+            {"weight": np.zeros((2, 2)), "bias": [1, 2, 3], "extra": np.zeros(1)}
+        )
     assert (missing, unexpected) == (["weight"], ["weight", "extra"])
     assert (
         (layer.weight.numpy() == before).all()
@@ -508,12 +558,21 @@ def everything():
     return n
 
 
-@pytest.mark.parametrize("convert, floating, integer", [
-    (lambda n: n.to(dtype="float64"), "float64", "float64"), (lambda n: n.double(), "float64", "float64"),
-    (lambda n: n.half(), "float16", "float16"), (lambda n: n.type("float64"), "float64", "float64"),
-    (lambda n: n.bfloat16(), "bfloat16", "int64"), (lambda n: n.float16(), "float16", "int64"),
-    (lambda n: n.double().float(), "float32", "float64"), (lambda n: n.astype("float64"), "float64", "int64"),
-    (lambda n: n.to("cpu", "float64"), "float64", "float64"), (lambda n: n.to("cpu"), "float32", "int64")])
+@pytest.mark.parametrize(
+    "convert, floating, integer",
+    [
+        (lambda n: n.to(dtype="float64"), "float64", "float64"),
+        (lambda n: n.double(), "float64", "float64"),
+        (lambda n: n.half(), "float16", "float16"),
+        (lambda n: n.type("float64"), "float64", "float64"),
+        (lambda n: n.bfloat16(), "bfloat16", "int64"),
+        (lambda n: n.float16(), "float16", "int64"),
+        (lambda n: n.double().float(), "float32", "float64"),
+        (lambda n: n.astype("float64"), "float64", "int64"),
+        (lambda n: n.to("cpu", "float64"), "float64", "float64"),
+        (lambda n: n.to("cpu"), "float32", "int64"),
+    ],
+)
 def test_dtype_conversion_in_place(convert, floating, integer):
     n = everything()
     weight = n[0].weight
@@ -557,8 +616,12 @@ def test_repr():
 
         def extra_repr(self):
             return "hi\nthere"
+
     assert repr(Both()) == "Both(\n  hi\n  there\n\n  (a): Linear(in_features=2, out_features=2, dtype=float32)\n)"
-    assert repr(nn.Sequential(("b", nn.Sequential(nn.ReLU())))) == "Sequential(\n  (b): Sequential(\n    (0): ReLU()\n  )\n)"
+    assert (
+        repr(nn.Sequential(("b", nn.Sequential(nn.ReLU()))))
+        == "Sequential(\n  (b): Sequential(\n    (0): ReLU()\n  )\n)"
+    )
     assert repr(nn.Layer()) == "Layer()"
 
 

@@ -1,4 +1,5 @@
 """Layer classes: what they make, compute, print and refuse. Texts and shapes were read from the official package."""
+
 import numpy as np
 import pytest
 
@@ -82,7 +83,11 @@ def test_parameters(make, shapes):
 
 
 def test_dtype_of_conv_and_norm_layers():
-    assert nn.Conv2D(2, 2, 3, dtype="float64").bias.dtype == nn.LayerNorm(2, dtype="float64").weight.dtype == paddle.float64
+    assert (
+        nn.Conv2D(2, 2, 3, dtype="float64").bias.dtype
+        == nn.LayerNorm(2, dtype="float64").weight.dtype
+        == paddle.float64
+    )
     assert nn.BatchNorm(3, dtype="float16").weight.dtype == paddle.float32
 
 
@@ -174,9 +179,16 @@ def test_batch_norm_statistics(layer, shape, axes):
     before = layer._mean.numpy()
     wide = [-1 if i not in axes else 1 for i in range(len(shape))]
     compare(
-        layer(paddle.to_tensor(x)), (x - mean.reshape(wide)) / np.sqrt(variance.reshape(wide) + 1e-5), rtol=1e-3, atol=1e-4
+        layer(paddle.to_tensor(x)),
+        (x - mean.reshape(wide)) / np.sqrt(variance.reshape(wide) + 1e-5),
+        rtol=1e-3,
+        atol=1e-4,
     )
-    assert (layer._mean.numpy() == before).all() and layer._mean.stop_gradient and isinstance(layer._mean, paddle.Parameter)
+    assert (
+        (layer._mean.numpy() == before).all()
+        and layer._mean.stop_gradient
+        and isinstance(layer._mean, paddle.Parameter)
+    )
 
 
 def test_old_batch_norm_options():
@@ -217,8 +229,11 @@ def test_layer_group_and_instance_norm():
 
     def normal(a, axes):
         return (a - a.mean(axes, keepdims=True)) / np.sqrt(a.var(axes, keepdims=True) + 1e-5)
+
     compare(nn.LayerNorm([3, 5])(paddle.to_tensor(x)), normal(x, (2, 3)), rtol=1e-3, atol=1e-5)
-    compare(nn.GroupNorm(2, 4)(paddle.to_tensor(x)), normal(x.reshape(2, 2, -1), 2).reshape(x.shape), rtol=1e-3, atol=1e-5)
+    compare(
+        nn.GroupNorm(2, 4)(paddle.to_tensor(x)), normal(x.reshape(2, 2, -1), 2).reshape(x.shape), rtol=1e-3, atol=1e-5
+    )
     compare(nn.InstanceNorm2D(4)(paddle.to_tensor(x)), normal(x, (2, 3)), rtol=1e-3, atol=1e-5)
 
 
@@ -280,7 +295,8 @@ def test_pads():
     compare(nn.ZeroPad2D([1, 2, 0, 1])(t), np.pad(x, ((0, 0), (0, 0), (0, 1), (1, 2))))
     compare(nn.ConstantPad2D(1, 7.0)(t), np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=7))
     compare(
-        nn.ReflectionPad2D(paddle.to_tensor([1, 0, 0, 1]))(t), np.pad(x, ((0, 0), (0, 0), (0, 1), (1, 0)), mode="reflect")
+        nn.ReflectionPad2D(paddle.to_tensor([1, 0, 0, 1]))(t),
+        np.pad(x, ((0, 0), (0, 0), (0, 1), (1, 0)), mode="reflect"),
     )
     compare(nn.ReplicationPad1D(np.int64(2))(t[0]), np.pad(x[0], ((0, 0), (0, 0), (2, 2)), mode="edge"))
     compare(nn.CircularPad1D([1, 2])(t[0]), np.pad(x[0], ((0, 0), (0, 0), (1, 2)), mode="wrap"))
@@ -309,7 +325,8 @@ def test_losses_agree_with_their_formulas():
     compare(nn.CrossEntropyLoss()(tx, target=tl), picked.mean())
     weight = np.array([1.0, 2.0, 3.0], "float32")
     compare(
-        nn.CrossEntropyLoss(weight=paddle.to_tensor(weight))(tx, tl), (picked * weight[label]).sum() / weight[label].sum()
+        nn.CrossEntropyLoss(weight=paddle.to_tensor(weight))(tx, tl),
+        (picked * weight[label]).sum() / weight[label].sum(),
     )
     compare(nn.NLLLoss(reduction="sum")(paddle.to_tensor(log_p), tl), picked.sum())
     compare(nn.MSELoss()(tx, ty), ((x - y) ** 2).mean())

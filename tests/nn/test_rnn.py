@@ -1,4 +1,5 @@
 """Recurrent layers. Numbers without a formula beside them were recorded from the official package."""
+
 import copy
 
 import numpy as np
@@ -27,9 +28,11 @@ def waves(i, shape):
 
 def fingerprint(layer, f, *arrays):
     """Outputs, gradients of the inputs and of the parameters, each as one number."""
+
     def mark(tensors):
         there = [t for t in tensors if t is not None]
         return sum(float((t.numpy() * waves(i, t.shape)).sum()) for i, t in enumerate(there))
+
     inputs = [paddle.to_tensor(a, stop_gradient=False) for a in arrays]
     outs = leaves(f(*inputs))
     sum((o * paddle.to_tensor(waves(i, o.shape).astype("float32"))).sum() for i, o in enumerate(outs)).backward()
@@ -62,13 +65,21 @@ def test_networks(kind, layers, direction, time_major, lengths, initial, more, w
 
     def f(x, *s):
         return net(x, (s if len(s) > 1 else s[0]) if s else None, lengths)
+
     np.testing.assert_allclose(fingerprint(net, f, x, *states), want, atol=2e-4)
 
 
-@pytest.mark.parametrize("kind, reverse, want", [
-    ("SimpleRNNCell", False, [-3.0416, -0.1583, -4.5549]), ("SimpleRNNCell", True, [-0.5193, 0.2528, -5.964]),
-    ("LSTMCell", False, [-1.8935, 2.2116, -1.3162]), ("LSTMCell", True, [-0.7317, 2.2152, -0.6037]),
-    ("GRUCell", False, [-1.911, 0.7516, -0.6065]), ("GRUCell", True, [-0.7016, 0.6332, -2.6881])])
+@pytest.mark.parametrize(
+    "kind, reverse, want",
+    [
+        ("SimpleRNNCell", False, [-3.0416, -0.1583, -4.5549]),
+        ("SimpleRNNCell", True, [-0.5193, 0.2528, -5.964]),
+        ("LSTMCell", False, [-1.8935, 2.2116, -1.3162]),
+        ("LSTMCell", True, [-0.7317, 2.2152, -0.6037]),
+        ("GRUCell", False, [-1.911, 0.7516, -0.6065]),
+        ("GRUCell", True, [-0.7016, 0.6332, -2.6881]),
+    ],
+)
 def test_wrapped_cells(kind, reverse, want):
     rng = np.random.RandomState(2)
     cell = fill(getattr(nn, kind)(3, 4))
@@ -77,6 +88,7 @@ def test_wrapped_cells(kind, reverse, want):
 
     def f(x, *s):
         return nn.RNN(cell, reverse)(x, s if len(s) > 1 else s[0], paddle.to_tensor([4, 1]))
+
     np.testing.assert_allclose(fingerprint(cell, f, x, *states), want, atol=2e-4)
 
     def watched(*args):
@@ -84,6 +96,7 @@ def test_wrapped_cells(kind, reverse, want):
         out = f(*args)
         handle.remove()
         return out
+
     for p in cell.parameters():
         p.clear_gradient()
     np.testing.assert_allclose(fingerprint(cell, watched, x, *states), want, atol=2e-4)
@@ -101,6 +114,7 @@ def test_cells_against_their_formulas():
         fill(cell)
         w, u, b, d = (p.numpy() for p in cell.parameters()[:4])
         return x @ w.T + b, h @ u.T + d
+
     cell = nn.SimpleRNNCell(3, 4, "relu")
     z, u = parts(cell)
     compare(cell(tensors[0], tensors[1])[0], np.maximum(z + u, 0))
@@ -151,6 +165,7 @@ def test_gradients_of_masked_loops(mode, reverse):
 
     def f(x, *rest):
         return recurrent.rnn(x, list(rest[:n]), [*rest[n:], None], lengths, mode, reverse, False, True)
+
     check_grad(f, *[rng.randn(*s) for s in shapes])
 
 
@@ -163,6 +178,7 @@ def test_second_order(mode, projection):
 
     def f(x, w, u, p=None):
         return recurrent.rnn(x, None, [w, u, None, None, p], None, mode, False, False, True)
+
     check_grad(f, *arrays, order=2)
 
 
@@ -174,6 +190,7 @@ def test_custom_cell_with_nested_inputs_and_states():
             total, count = states
             total = total + scale * (inputs["a"] + inputs["b"])
             return (total, total * 2), (total, count + 1)
+
     a, b = np.random.RandomState(0).randn(2, 2, 4, 3).astype("float32")
     inputs = {"a": paddle.to_tensor(a), "b": paddle.to_tensor(b)}
     (once, twice), (total, count) = nn.RNN(Sum())(inputs, sequence_length=paddle.to_tensor([4, 2]), scale=0.5)
@@ -205,7 +222,8 @@ def test_flat_names_share_the_parameters_of_the_cells():
     assert net.weight_hh_l1_reverse is net[1].cell_bw.weight_hh
     assert repr(nn.SimpleRNN(2, 3, activation="relu", time_major=True, dropout=0.5)) == (
         "SimpleRNN(2, 3, time_major=True, dropout=0.5\n"
-        "  (0): RNN(\n    (cell): SimpleRNNCell(2, 3, activation=relu)\n  )\n)")
+        "  (0): RNN(\n    (cell): SimpleRNNCell(2, 3, activation=relu)\n  )\n)"
+    )
     other = copy.deepcopy(net)
     assert other.weight_ih_l0 is other[0].cell_fw.weight_ih
     assert other.set_state_dict(nn.LSTM(2, 3, 2, "bidirect").state_dict()) == ([], [])
@@ -217,8 +235,15 @@ def test_flat_names_share_the_parameters_of_the_cells():
 
 def test_parameters_that_are_switched_off():
     net = nn.LSTM(2, 3, bias_hh_attr=False)
-    assert list(net.state_dict()) == ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "0.cell.weight_ih",
-                                      "0.cell.weight_hh", "0.cell.bias_ih", "0.cell.bias_hh"]
+    assert list(net.state_dict()) == [
+        "weight_ih_l0",
+        "weight_hh_l0",
+        "bias_ih_l0",
+        "0.cell.weight_ih",
+        "0.cell.weight_hh",
+        "0.cell.bias_ih",
+        "0.cell.bias_hh",
+    ]
     assert net[0].cell.bias_hh.stop_gradient and not net[0].cell.bias_hh.any()
     frozen = nn.GRUCell(2, 3, weight_ih_attr=False).weight_ih
     assert frozen.stop_gradient and frozen.min() == frozen.max() == 1
@@ -252,6 +277,7 @@ def test_a_layer_is_compiled_once():
     def step():
         net(x)[0].sum().backward()
         net.clear_gradients()
+
     step()
     step()
     with paddle.utils.count_compiles() as count:
@@ -280,31 +306,34 @@ def test_initial_states_of_any_structure():
 X = np.ones([2, 4, 2], "float32")
 
 
-@pytest.mark.parametrize("call, error, text", [
-    (lambda x: nn.LSTM(2, 0), ValueError, "hidden_size"),
-    (lambda x: nn.LSTM(2, 3, direction="both"), ValueError, "direction"),
-    (lambda x: nn.LSTM(2, 3, num_layers=0), ValueError, "num_layers"),
-    (lambda x: nn.LSTM(2, 3, dropout=1.5), ValueError, "dropout"),
-    (lambda x: nn.LSTM(2, 3, proj_size=3), ValueError, "proj_size"),
-    (lambda x: nn.SimpleRNN(2, 3, activation="gelu"), ValueError, "activation"),
-    (lambda x: nn.RNN(3), TypeError, "cell"),
-    (lambda x: nn.BiRNN(nn.GRUCell(2, 3), nn.GRUCell(4, 3)), ValueError, "input size"),
-    (lambda x: nn.GRU(2, 3)(x[0]), ValueError, "3-D"),
-    (lambda x: nn.GRU(5, 3)(x), ValueError, "last axis"),
-    (lambda x: nn.GRU(2, 3)(x.astype("float64")), ValueError, "type"),
-    (lambda x: nn.GRU(2, 3)(x, paddle.ones([1, 2, 4])), ValueError, r"\[2, 3\]"),
-    (lambda x: nn.GRU(2, 3)(x, paddle.ones([1, 1, 3])), ValueError, r"\[2, 3\]"),
-    (lambda x: nn.GRU(2, 3)(x, paddle.ones([2, 2, 3])), ValueError, "initial_states"),
-    (lambda x: nn.LSTM(2, 3)(x, paddle.ones([1, 2, 3])), ValueError, "2 tensors"),
-    (lambda x: nn.LSTM(2, 3)(x, sequence_length=[4, 2]), TypeError, "sequence_length"),
-    (lambda x: nn.LSTM(2, 3)(x, sequence_length=paddle.to_tensor([5, 1])), ValueError, "between 0 and the 4 steps"),
-    (lambda x: nn.LSTM(2, 3)(x, sequence_length=paddle.to_tensor([-1, 1])), ValueError, "between 0"),
-    (lambda x: nn.LSTM(2, 3)(x, sequence_length=paddle.to_tensor([1, 1, 1])), ValueError, "shape"),
-    (lambda x: nn.LSTM(2, 3)(x, sequence_length=paddle.to_tensor([1.0, 1.0])), ValueError, "int32 or int64"),
-    (lambda x: nn.LSTMCell(2, 3)(x[:, 0], paddle.ones([2, 3])), TypeError, "tuple"),
-    (lambda x: nn.GRUCell(2, 3)(x), ValueError, "2-D"),
-    (lambda x: nn.BiRNN(nn.GRUCell(2, 3), nn.GRUCell(2, 3))(x, (paddle.ones([2, 3]),)), ValueError, "pair"),
-])
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda x: nn.LSTM(2, 0), ValueError, "hidden_size"),
+        (lambda x: nn.LSTM(2, 3, direction="both"), ValueError, "direction"),
+        (lambda x: nn.LSTM(2, 3, num_layers=0), ValueError, "num_layers"),
+        (lambda x: nn.LSTM(2, 3, dropout=1.5), ValueError, "dropout"),
+        (lambda x: nn.LSTM(2, 3, proj_size=3), ValueError, "proj_size"),
+        (lambda x: nn.SimpleRNN(2, 3, activation="gelu"), ValueError, "activation"),
+        (lambda x: nn.RNN(3), TypeError, "cell"),
+        (lambda x: nn.BiRNN(nn.GRUCell(2, 3), nn.GRUCell(4, 3)), ValueError, "input size"),
+        (lambda x: nn.GRU(2, 3)(x[0]), ValueError, "3-D"),
+        (lambda x: nn.GRU(5, 3)(x), ValueError, "last axis"),
+        (lambda x: nn.GRU(2, 3)(x.astype("float64")), ValueError, "type"),
+        (lambda x: nn.GRU(2, 3)(x, paddle.ones([1, 2, 4])), ValueError, r"\[2, 3\]"),
+        (lambda x: nn.GRU(2, 3)(x, paddle.ones([1, 1, 3])), ValueError, r"\[2, 3\]"),
+        (lambda x: nn.GRU(2, 3)(x, paddle.ones([2, 2, 3])), ValueError, "initial_states"),
+        (lambda x: nn.LSTM(2, 3)(x, paddle.ones([1, 2, 3])), ValueError, "2 tensors"),
+        (lambda x: nn.LSTM(2, 3)(x, sequence_length=[4, 2]), TypeError, "sequence_length"),
+        (lambda x: nn.LSTM(2, 3)(x, sequence_length=paddle.to_tensor([5, 1])), ValueError, "between 0 and the 4 steps"),
+        (lambda x: nn.LSTM(2, 3)(x, sequence_length=paddle.to_tensor([-1, 1])), ValueError, "between 0"),
+        (lambda x: nn.LSTM(2, 3)(x, sequence_length=paddle.to_tensor([1, 1, 1])), ValueError, "shape"),
+        (lambda x: nn.LSTM(2, 3)(x, sequence_length=paddle.to_tensor([1.0, 1.0])), ValueError, "int32 or int64"),
+        (lambda x: nn.LSTMCell(2, 3)(x[:, 0], paddle.ones([2, 3])), TypeError, "tuple"),
+        (lambda x: nn.GRUCell(2, 3)(x), ValueError, "2-D"),
+        (lambda x: nn.BiRNN(nn.GRUCell(2, 3), nn.GRUCell(2, 3))(x, (paddle.ones([2, 3]),)), ValueError, "pair"),
+    ],
+)
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call(paddle.to_tensor(X))
@@ -324,6 +353,29 @@ def test_training_follows_the_official_one():
         adam.step()
         adam.clear_grad()
         losses.append(float(loss))
-    np.testing.assert_allclose(losses, [
-        1.148142, 1.044785, 0.994869, 0.967673, 0.952605, 0.942235, 0.925496, 0.896156, 0.855849, 0.808826, 0.758482,
-        0.706214, 0.649181, 0.585434, 0.520734, 0.455659, 0.385447, 0.311913, 0.24236, 0.182197], atol=1e-4)
+    np.testing.assert_allclose(
+        losses,
+        [
+            1.148142,
+            1.044785,
+            0.994869,
+            0.967673,
+            0.952605,
+            0.942235,
+            0.925496,
+            0.896156,
+            0.855849,
+            0.808826,
+            0.758482,
+            0.706214,
+            0.649181,
+            0.585434,
+            0.520734,
+            0.455659,
+            0.385447,
+            0.311913,
+            0.24236,
+            0.182197,
+        ],
+        atol=1e-4,
+    )

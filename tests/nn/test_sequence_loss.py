@@ -1,4 +1,5 @@
 """Losses over alignments and trees, against sums over all paths and values of the official package."""
+
 import itertools
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import paddle
 import paddle.nn.functional as F
 from paddle.ops.sequence_loss import _ctc_loss
+
 from _check import check_grad, compare
 
 
@@ -53,8 +55,13 @@ def test_ctc_blank_of_another_number():
 
 def test_ctc_gradients():
     x = CTC[:4, :2].astype("float64")
-    check_grad(lambda x: F.ctc_loss(x, ints([[1, 2], [2, 2]]), ints([4, 3]), ints([2, 2]), reduction="none"), x, order=2,
-               rtol=1e-4, atol=1e-5)
+    check_grad(
+        lambda x: F.ctc_loss(x, ints([[1, 2], [2, 2]]), ints([4, 3]), ints([2, 2]), reduction="none"),
+        x,
+        order=2,
+        rtol=1e-4,
+        atol=1e-5,
+    )
 
 
 def test_ctc_norm_by_times_changes_gradients_only():
@@ -99,15 +106,27 @@ def test_ctc_shows_nan_and_survives_large_scores():
 
 
 def test_ctc_of_labels_that_nobody_looked_at():
-    got = _ctc_loss(paddle.to_tensor(CTC), ints([[1, 3], [-1, 2], [1, 2], [2, 1]]), ints([5, 5, 6, 5]), ints([2, 1, 1, 2]), 0,
-                    False)
+    got = _ctc_loss(
+        paddle.to_tensor(CTC), ints([[1, 3], [-1, 2], [1, 2], [2, 1]]), ints([5, 5, 6, 5]), ints([2, 1, 1, 2]), 0, False
+    )
     assert np.isnan(got.numpy()).tolist() == [True, True, True, False]
 
 
-@pytest.mark.parametrize("change", [
-    {"lengths": [3, 2, 1, 4]}, {"times": [6, 4, 5, 3]}, {"lengths": [3, 2, -1, 0]}, {"times": [5, 4, 5]},
-    {"labels": [[1, 2, 3]] * 4}, {"labels": [1, 2, 3, 1]}, {"labels": [[1, 2, 1]] * 3}, {"blank": 3}, {"blank": -1},
-    {"reduction": "foo"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lengths": [3, 2, 1, 4]},
+        {"times": [6, 4, 5, 3]},
+        {"lengths": [3, 2, -1, 0]},
+        {"times": [5, 4, 5]},
+        {"labels": [[1, 2, 3]] * 4},
+        {"labels": [1, 2, 3, 1]},
+        {"labels": [[1, 2, 1]] * 3},
+        {"blank": 3},
+        {"blank": -1},
+        {"reduction": "foo"},
+    ],
+)
 def test_ctc_rejects(change):
     with pytest.raises(ValueError, match=r"ctc_loss"):
         ctc(paddle.to_tensor(CTC), **change)
@@ -143,16 +162,20 @@ def rnnt(x, labels=RNNT_LABELS, times=RNNT_TIMES, lengths=RNNT_LENGTHS, **settin
 
 
 def test_rnnt_is_the_sum_over_paths():
-    want = np.array([rnnt_by_paths(RNNT[b, :t], RNNT_LABELS[b][:n])
-                     for b, (t, n) in enumerate(zip(RNNT_TIMES, RNNT_LENGTHS))])
+    want = np.array(
+        [rnnt_by_paths(RNNT[b, :t], RNNT_LABELS[b][:n]) for b, (t, n) in enumerate(zip(RNNT_TIMES, RNNT_LENGTHS))]
+    )
     compare(rnnt(paddle.to_tensor(RNNT), reduction="none"), want)
     compare(rnnt(paddle.to_tensor(RNNT)), want.mean())
 
 
 def test_rnnt_gradients():
     check_grad(lambda x: rnnt(x, fastemit_lambda=0.0, reduction="none"), RNNT, order=1)
-    check_grad(lambda x: rnnt(x[:2, :2, :2], [[1], [2]], [2, 2], [1, 1], fastemit_lambda=0.0, reduction="none"),
-               RNNT[:2, :2, :2], order=2)
+    check_grad(
+        lambda x: rnnt(x[:2, :2, :2], [[1], [2]], [2, 2], [1, 1], fastemit_lambda=0.0, reduction="none"),
+        RNNT[:2, :2, :2],
+        order=2,
+    )
 
 
 def test_rnnt_values_of_the_official_package():
@@ -165,9 +188,18 @@ def test_rnnt_values_of_the_official_package():
     compare(x.grad.sum(), -13.0)
 
 
-@pytest.mark.parametrize("change", [
-    {"times": [5, 3, 1]}, {"times": [4, 3, 0]}, {"lengths": [3, 1, 0]}, {"labels": [[1, 5], [3, 9], [0, 0]]},
-    {"labels": [1, 2]}, {"blank": 5}, {"reduction": None}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"times": [5, 3, 1]},
+        {"times": [4, 3, 0]},
+        {"lengths": [3, 1, 0]},
+        {"labels": [[1, 5], [3, 9], [0, 0]]},
+        {"labels": [1, 2]},
+        {"blank": 5},
+        {"reduction": None},
+    ],
+)
 def test_rnnt_rejects(change):
     with pytest.raises(ValueError, match=r"rnnt_loss"):
         rnnt(paddle.to_tensor(RNNT), **change)
@@ -179,7 +211,17 @@ HS = [HS.randn(4, 3), HS.randn(4, 3), HS.randn(4, 1)]
 
 def test_hsigmoid_is_a_distribution_over_a_full_tree():
     x, weight, bias = HS[0][:1].repeat(4, 0), HS[1][:3], HS[2][:3]
-    loss = F.hsigmoid_loss(*map(paddle.to_tensor, (x, np.arange(4), )), 4, *map(paddle.to_tensor, (weight, bias)))
+    loss = F.hsigmoid_loss(
+        *map(
+            paddle.to_tensor,
+            (
+                x,
+                np.arange(4),
+            ),
+        ),
+        4,
+        *map(paddle.to_tensor, (weight, bias)),
+    )
     compare(np.exp(-loss.numpy()).sum(), 1.0)
 
 
@@ -190,8 +232,9 @@ def test_hsigmoid_values_of_the_official_package():
     compare(F.hsigmoid_loss(x, label.unsqueeze(1), 5, weight), [[2.9852855], [2.6798825], [1.5166232], [3.1099879]])
     table = ints([[0, 2, -1], [0, 1, 3], [0, -1, -1], [3, 1, 0]])
     code = ints([[0, 1, -1], [1, 0, 1], [1, -1, -1], [0, 0, 1]])
-    compare(F.hsigmoid_loss(x, label, 5, weight, bias, table, code),
-            [[7.1484222], [2.4304647], [1.4383869], [0.6073923]])
+    compare(
+        F.hsigmoid_loss(x, label, 5, weight, bias, table, code), [[7.1484222], [2.4304647], [1.4383869], [0.6073923]]
+    )
     compare(F.hsigmoid_loss(x * 100, label, 5, weight, bias), [[40.693146], [40.693146], [0.693147], [83.951294]])
 
 
@@ -202,9 +245,17 @@ def test_hsigmoid_gradients():
 def test_hsigmoid_rejects():
     x, weight, bias = map(paddle.to_tensor, HS)
     label, path = ints([0, 1, 2, 3]), ints([[0, 1]] * 4)
-    for args in [(x, label + 2, 5, weight), (x, label - 1, 5, weight), (x, label, 1, weight), (x, label, 6, weight),
-                 (x[:2], label, 5, weight), (x, label, 5, weight, bias[:2]), (x, label, 5, weight, None, path),
-                 (x, label, 5, weight, None, path + 3, path), (x, label, 5, weight, None, path[:2], path)]:
+    for args in [
+        (x, label + 2, 5, weight),
+        (x, label - 1, 5, weight),
+        (x, label, 1, weight),
+        (x, label, 6, weight),
+        (x[:2], label, 5, weight),
+        (x, label, 5, weight, bias[:2]),
+        (x, label, 5, weight, None, path),
+        (x, label, 5, weight, None, path + 3, path),
+        (x, label, 5, weight, None, path[:2], path),
+    ]:
         with pytest.raises(ValueError, match="hsigmoid_loss"):
             F.hsigmoid_loss(*args)
 
@@ -218,7 +269,14 @@ def test_class_center_sample():
     assert classes.tolist()[:9] == [1, 2, 3, 5, 11, 12, 15, 18, 19] and len(set(classes.tolist())) == 14
     drawn = [F.class_center_sample(label, 20, 12)[1].tolist()[9:] for _ in range(8)]
     assert len(set(map(tuple, drawn))) > 1 and all(0 <= c < 20 for row in drawn for c in row)
-    for bad in [(ints([25]), 20, 6), (ints([-1]), 20, 6), (ints([]), 20, 6), (ints([[1]]), 20, 6), (label, 20, 0),
-                (label, 20, 21), (label, 20, 6, 7)]:
+    for bad in [
+        (ints([25]), 20, 6),
+        (ints([-1]), 20, 6),
+        (ints([]), 20, 6),
+        (ints([[1]]), 20, 6),
+        (label, 20, 0),
+        (label, 20, 21),
+        (label, 20, 6, 7),
+    ]:
         with pytest.raises(ValueError, match="class_center_sample"):
             F.class_center_sample(*bad)

@@ -1,4 +1,5 @@
 """Attention and Transformer layers. Numbers without a formula beside them were recorded from the official package."""
+
 import pickle
 
 import numpy as np
@@ -13,9 +14,15 @@ rng = np.random.RandomState(3)
 MEMORY, X = rng.randn(2, 5, 8).astype("float32"), rng.randn(2, 4, 8).astype("float32")
 
 
-@pytest.mark.parametrize("before, activation, want", [
-    (False, "relu", [0.8524, -0.3408, 3.7453]), (False, "gelu", [0.8814, -0.3371, 3.7128]),
-    (True, "relu", [1.8811, -3.2906, 0.9173]), (True, "gelu", [1.9018, -3.5705, 0.5235])])
+@pytest.mark.parametrize(
+    "before, activation, want",
+    [
+        (False, "relu", [0.8524, -0.3408, 3.7453]),
+        (False, "gelu", [0.8814, -0.3371, 3.7128]),
+        (True, "relu", [1.8811, -3.2906, 0.9173]),
+        (True, "gelu", [1.9018, -3.5705, 0.5235]),
+    ],
+)
 def test_transformer(before, activation, want):
     net = fill(nn.Transformer(8, 2, 2, 1, 12, 0.0, activation, normalize_before=before))
     later = net.generate_square_subsequent_mask(4)
@@ -63,7 +70,7 @@ def test_one_step_at_a_time_with_a_cache():
     whole = net(x, memory, later)
     cache = net.gen_cache(memory)
     for i in range(4):
-        step, cache = net(x[:, i:i + 1], memory, cache=cache)
+        step, cache = net(x[:, i : i + 1], memory, cache=cache)
         compare(step[:, 0], whole[:, i].numpy(), 1e-4, 1e-5)
     assert cache[0][0].k.shape == [2, 2, 4, 4] and cache[0][1].k.shape == [2, 2, 5, 4]
     own, static = net.gen_cache(memory, do_zip=True)
@@ -72,7 +79,7 @@ def test_one_step_at_a_time_with_a_cache():
     encoder = fill(nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 12, 0.0), 2))
     whole, cache = encoder(x, later), encoder.gen_cache(x)
     for i in range(4):
-        step, cache = encoder(x[:, i:i + 1], None, cache)
+        step, cache = encoder(x[:, i : i + 1], None, cache)
         compare(step[:, 0], whole[:, i].numpy(), 1e-4, 1e-5)
 
 
@@ -97,18 +104,32 @@ def test_layers_of_a_stack_have_parameters_of_their_own():
     assert net.layers[0] is layer and len(net.parameters()) == 3 * 12 and layer.self_attn.q_proj.bias is None
     assert all(each.self_attn.out_proj.weight.max() == 0.1 and each.linear2.weight.max() == 0.2 for each in net.layers)
     assert [n for n, _ in layer.named_parameters()] == [
-        *(f"self_attn.{p}_proj.weight" for p in ("q", "k", "v", "out")), "linear1.weight", "linear1.bias",
-        "linear2.weight", "linear2.bias", "norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias"]
+        *(f"self_attn.{p}_proj.weight" for p in ("q", "k", "v", "out")),
+        "linear1.weight",
+        "linear1.bias",
+        "linear2.weight",
+        "linear2.bias",
+        "norm1.weight",
+        "norm1.bias",
+        "norm2.weight",
+        "norm2.bias",
+    ]
 
 
 @pytest.mark.parametrize("attrs, want", [([1], "11111"), ([1, 2], "12112"), ([1, 2, 3], "13123"), (1, "11111")])
 def test_attrs_of_the_parts(attrs, want):
     def constant(values):
         return nn.initializer.Constant(float(values)) if isinstance(values, int) else [constant(v) for v in values]
+
     net = nn.Transformer(4, 1, 1, 1, 4, weight_attr=constant(attrs))
     encoder, decoder = net.encoder.layers[0], net.decoder.layers[0]
-    parts = (encoder.self_attn.k_proj, encoder.linear1, decoder.self_attn.k_proj, decoder.cross_attn.k_proj,
-             decoder.linear2)
+    parts = (
+        encoder.self_attn.k_proj,
+        encoder.linear1,
+        decoder.self_attn.k_proj,
+        decoder.cross_attn.k_proj,
+        decoder.linear2,
+    )
     assert "".join(str(int(p.weight.max())) for p in parts) == want
 
 
@@ -120,6 +141,7 @@ def test_custom_encoder_and_decoder():
     class Sum(nn.Layer):
         def forward(self, tgt, memory, tgt_mask=None, memory_mask=None):
             return tgt + memory
+
     net = nn.Transformer(8, 2, custom_encoder=Same(), custom_decoder=Sum())
     assert net(paddle.ones([1, 1, 8]), paddle.ones([1, 1, 8])).tolist() == [[[2.0] * 8]]
 
@@ -140,23 +162,30 @@ def test_a_transformer_in_float64():
     assert net.generate_square_subsequent_mask(2).dtype == paddle.float64
 
 
-@pytest.mark.parametrize("call, error, text", [
-    (lambda x: nn.MultiHeadAttention(8, 3), ValueError, "divide"),
-    (lambda x: nn.MultiHeadAttention(0, 1), ValueError, "embed_dim"),
-    (lambda x: nn.MultiHeadAttention(8, -2), ValueError, "num_heads"),
-    (lambda x: nn.MultiHeadAttention(8, 2)(x[0]), ValueError, "3-D"),
-    (lambda x: nn.MultiHeadAttention(8, 2)(x, x[:1], x[:1]), ValueError, "batch"),
-    (lambda x: nn.MultiHeadAttention(8, 2)(x, cache=(x, x)), TypeError, "cache"),
-    (lambda x: nn.MultiHeadAttention(8, 2)(x, attn_mask=[1]), TypeError, "attn_mask"),
-    (lambda x: nn.MultiHeadAttention(8, 2)(x, attn_mask=paddle.ones([3, 3])), ValueError, "shape"),
-    (lambda x: nn.TransformerEncoderLayer(8, 2, 0), ValueError, "dim_feedforward"),
-    (lambda x: nn.TransformerEncoderLayer(8, 2, 4, activation="none"), ValueError, "activation"),
-    (lambda x: nn.TransformerEncoderLayer(8, 2, 4, weight_attr=[None]), ValueError, "list of 2"),
-    (lambda x: nn.TransformerDecoderLayer(8, 2, 4, bias_attr=[None] * 2), ValueError, "list of 3"),
-    (lambda x: nn.Transformer(8, 2, weight_attr=[]), ValueError, "1, 2 or 3"),
-    (lambda x: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 4), 0), ValueError, "num_layers"),
-    (lambda x: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 4), 2)(x, cache=[]), ValueError, "of 2 layers"),
-])
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda x: nn.MultiHeadAttention(8, 3), ValueError, "divide"),
+        (lambda x: nn.MultiHeadAttention(0, 1), ValueError, "embed_dim"),
+        (lambda x: nn.MultiHeadAttention(8, -2), ValueError, "num_heads"),
+        (lambda x: nn.MultiHeadAttention(8, 2)(x[0]), ValueError, "3-D"),
+        (lambda x: nn.MultiHeadAttention(8, 2)(x, x[:1], x[:1]), ValueError, "batch"),
+        (lambda x: nn.MultiHeadAttention(8, 2)(x, cache=(x, x)), TypeError, "cache"),
+        (lambda x: nn.MultiHeadAttention(8, 2)(x, attn_mask=[1]), TypeError, "attn_mask"),
+        (lambda x: nn.MultiHeadAttention(8, 2)(x, attn_mask=paddle.ones([3, 3])), ValueError, "shape"),
+        (lambda x: nn.TransformerEncoderLayer(8, 2, 0), ValueError, "dim_feedforward"),
+        (lambda x: nn.TransformerEncoderLayer(8, 2, 4, activation="none"), ValueError, "activation"),
+        (lambda x: nn.TransformerEncoderLayer(8, 2, 4, weight_attr=[None]), ValueError, "list of 2"),
+        (lambda x: nn.TransformerDecoderLayer(8, 2, 4, bias_attr=[None] * 2), ValueError, "list of 3"),
+        (lambda x: nn.Transformer(8, 2, weight_attr=[]), ValueError, "1, 2 or 3"),
+        (lambda x: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 4), 0), ValueError, "num_layers"),
+        (
+            lambda x: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 4), 2)(x, cache=[]),
+            ValueError,
+            "of 2 layers",
+        ),
+    ],
+)
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call(paddle.to_tensor(X))
@@ -179,6 +208,29 @@ def test_training_follows_the_official_one():
         adam.step()
         adam.clear_grad()
         losses.append(float(loss))
-    np.testing.assert_allclose(losses, [
-        1.139992, 1.119431, 1.104357, 1.092381, 1.081401, 1.069717, 1.057257, 1.043882, 1.027637, 1.007096, 0.983778,
-        0.962221, 0.938472, 0.90896, 0.878684, 0.846928, 0.814781, 0.785892, 0.761227, 0.737063], atol=1e-4)
+    np.testing.assert_allclose(
+        losses,
+        [
+            1.139992,
+            1.119431,
+            1.104357,
+            1.092381,
+            1.081401,
+            1.069717,
+            1.057257,
+            1.043882,
+            1.027637,
+            1.007096,
+            0.983778,
+            0.962221,
+            0.938472,
+            0.90896,
+            0.878684,
+            0.846928,
+            0.814781,
+            0.785892,
+            0.761227,
+            0.737063,
+        ],
+        atol=1e-4,
+    )

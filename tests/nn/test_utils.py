@@ -1,4 +1,5 @@
 """paddle.nn.utils: vectors of parameters, limits of gradients, weight and spectral normalization."""
+
 import numpy as np
 import pytest
 
@@ -72,7 +73,9 @@ def test_weight_norm(dim):
         utils.remove_weight_norm(layer)
 
 
-@pytest.mark.parametrize("make", [lambda: nn.Linear(3, 4), lambda: nn.Conv2D(2, 3, 2), lambda: nn.Conv2DTranspose(2, 3, 2)])
+@pytest.mark.parametrize(
+    "make", [lambda: nn.Linear(3, 4), lambda: nn.Conv2D(2, 3, 2), lambda: nn.Conv2DTranspose(2, 3, 2)]
+)
 def test_spectral_norm(make):
     layer = make()
     w = layer.weight.numpy()

@@ -3,13 +3,20 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import paddle
 
 nan, inf = math.nan, math.inf
-NAMES = {"equal": operator.eq, "not_equal": operator.ne, "less_than": operator.lt, "less_equal": operator.le,
-         "greater_than": operator.gt, "greater_equal": operator.ge}
+NAMES = {
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less_than": operator.lt,
+    "less_equal": operator.le,
+    "greater_than": operator.gt,
+    "greater_equal": operator.ge,
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -30,9 +37,16 @@ def test_comparisons(name):
 
 def test_further_names():
     x, y = paddle.to_tensor([1, 3]), paddle.to_tensor([2, 3])
-    for short, name in (("eq", "equal"), ("ne", "not_equal"), ("lt", "less_than"), ("less", "less_than"),
-                        ("le", "less_equal"),
-                        ("gt", "greater_than"), ("greater", "greater_than"), ("ge", "greater_equal")):
+    for short, name in (
+        ("eq", "equal"),
+        ("ne", "not_equal"),
+        ("lt", "less_than"),
+        ("less", "less_than"),
+        ("le", "less_equal"),
+        ("gt", "greater_than"),
+        ("greater", "greater_than"),
+        ("ge", "greater_equal"),
+    ):
         want = getattr(paddle, name)(x, y).tolist()
         assert getattr(paddle, short)(x, y).tolist() == getattr(x, short)(y).tolist() == want
 
@@ -124,8 +138,14 @@ def test_bits_of_bools_numbers_and_wrong_types():
     assert (~t).tolist() == [False, True]
     assert (paddle.to_tensor([6, 3]) & 3).tolist() == (3 & paddle.to_tensor([6, 3])).tolist() == [2, 3]
     f = paddle.ones([1])
-    for function in (lambda: f & f, lambda: ~f, lambda: f << 1, lambda: t << t, lambda: paddle.to_tensor([1]) & t,
-                     lambda: paddle.to_tensor([1, 2]) << 2.5):
+    for function in (
+        lambda: f & f,
+        lambda: ~f,
+        lambda: f << 1,
+        lambda: t << t,
+        lambda: paddle.to_tensor([1]) & t,
+        lambda: paddle.to_tensor([1, 2]) << 2.5,
+    ):
         with pytest.raises(TypeError):
             function()
 
@@ -136,7 +156,7 @@ def test_shifts():
     assert (x >> 1).tolist() == [0, -4, 1]
     assert (1 << paddle.to_tensor([3])).tolist() == [8]
     logical = paddle.bitwise_right_shift(x, paddle.to_tensor([1, 1, 64]), is_arithmetic=False)
-    assert logical.tolist() == [0, 2 ** 63 - 4, 0]
+    assert logical.tolist() == [0, 2**63 - 4, 0]
     assert paddle.bitwise_left_shift(x, paddle.to_tensor([64, -1, 1])).tolist() == [0, 0, 6]
     assert (paddle.to_tensor([200], dtype="uint8") >> 1).tolist() == [100]
     assert (paddle.to_tensor([100], dtype="int8") << 1).tolist() == [-56]

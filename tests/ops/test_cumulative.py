@@ -1,8 +1,10 @@
 """Running reductions, differences, integrals."""
+
 import numpy as np
 import pytest
 
 import paddle
+
 from _check import check_grad, compare
 
 nan, inf = float("nan"), float("inf")
@@ -18,8 +20,11 @@ def first(out):
 @pytest.mark.parametrize("name", RUNNING)
 def test_shapes_and_axes(name):
     f = getattr(paddle, name)
-    assert first(f(t(2.0))).shape == [1] and first(f(t(2.0), 0)).shape == [] and first(f(paddle.zeros([0, 3]),
-                                                                                         0)).shape == [0, 3]
+    assert (
+        first(f(t(2.0))).shape == [1]
+        and first(f(t(2.0), 0)).shape == []
+        and first(f(paddle.zeros([0, 3]), 0)).shape == [0, 3]
+    )
     assert first(f(paddle.ones([2, 3]))).shape == [6] and first(f(paddle.ones([2, 3]), -2)).shape == [2, 3]
     for axis in (5, -3):
         with pytest.raises(ValueError if name == "cumprod" else IndexError, match=name):
@@ -73,8 +78,10 @@ def test_diff():
     assert paddle.diff(t([[1, 4]]), axis=0, prepend=t([[0, 0]]), append=t([[9, 9]])).tolist() == [[1, 4], [8, 5]]
     assert paddle.diff(t([True, False, False])).tolist() == [True, False]
     assert paddle.diff(t([1, 4]), n=5).shape == [0] == paddle.diff(paddle.zeros([0])).shape
-    for call in (lambda: paddle.diff(t([1, 4]), n=0), lambda: paddle.diff(paddle.ones([2, 3]),
-                                                                          prepend=paddle.ones([3]))):
+    for call in (
+        lambda: paddle.diff(t([1, 4]), n=0),
+        lambda: paddle.diff(paddle.ones([2, 3]), prepend=paddle.ones([3])),
+    ):
         with pytest.raises(ValueError, match="diff"):
             call()
     for call in (lambda: paddle.diff(t(1.0)), lambda: paddle.diff(t([1.0]), axis=3)):
@@ -96,12 +103,18 @@ def test_integrals():
         paddle.trapezoid(y, axis=9)
 
 
-@pytest.mark.parametrize("f, arrays", [
-    (lambda a: paddle.cumsum(a * a, 0), [X]), (lambda a: paddle.cumprod(a, 1), [X]),
-    (lambda a: paddle.cumprod(a, 0), [[2.0, 0, 3, 0, 4]]),
-    (lambda a: paddle.logcumsumexp(a, 1), [X]), (lambda a: paddle.cummax(a * a, 1)[0], [X]),
-    (lambda a: paddle.diff(a * a, 2), [X]),
-    (lambda a, b: paddle.trapezoid(a * a, b), [X, X + 1]), (lambda a, b: paddle.cumulative_trapezoid(a * a, b, axis=0),
-                                                            [X, X[0, :3]])])
+@pytest.mark.parametrize(
+    "f, arrays",
+    [
+        (lambda a: paddle.cumsum(a * a, 0), [X]),
+        (lambda a: paddle.cumprod(a, 1), [X]),
+        (lambda a: paddle.cumprod(a, 0), [[2.0, 0, 3, 0, 4]]),
+        (lambda a: paddle.logcumsumexp(a, 1), [X]),
+        (lambda a: paddle.cummax(a * a, 1)[0], [X]),
+        (lambda a: paddle.diff(a * a, 2), [X]),
+        (lambda a, b: paddle.trapezoid(a * a, b), [X, X + 1]),
+        (lambda a, b: paddle.cumulative_trapezoid(a * a, b, axis=0), [X, X[0, :3]]),
+    ],
+)
 def test_gradients(f, arrays):
     check_grad(f, *arrays, order=2, rtol=2e-5, atol=2e-5)

@@ -1,9 +1,11 @@
 """Decompositions, linear equations, functions of matrices."""
+
 import numpy as np
 import pytest
 import scipy.linalg
 
 import paddle
+
 from _check import check_grad, compare
 
 nan, inf = float("nan"), float("inf")
@@ -31,9 +33,11 @@ def test_shapes_that_are_refused(name):
 @pytest.mark.parametrize("name", SQUARE + ANY)
 def test_empty_stacks_and_matrices(name):
     f = getattr(L, name)
-    leads = {f(paddle.zeros([0, 3, 3])).shape[1 if name == "slogdet" else 0]} if name not in ("qr", "svd", "lu", "eigh",
-                                                                                              "eig") else {
-        o.shape[0] for o in f(paddle.zeros([0, 3, 3]))}
+    leads = (
+        {f(paddle.zeros([0, 3, 3])).shape[1 if name == "slogdet" else 0]}
+        if name not in ("qr", "svd", "lu", "eigh", "eig")
+        else {o.shape[0] for o in f(paddle.zeros([0, 3, 3]))}
+    )
     assert leads == {0}
     f(paddle.zeros([0, 0]))
 
@@ -96,16 +100,26 @@ def test_lu_results():
     b = R.randn(3, 2)
     for trans, a in (("N", A), ("T", A.T)):
         compare(L.lu_solve(t(b), *L.lu(t(A)), trans=trans), np.linalg.solve(a, b))
-    for call in (lambda: L.lu(t(A), pivot=False), lambda: L.lu_solve(t(b), *L.lu(t(A)), trans="X"),
-                 lambda: L.lu_unpack(factors, pivots[:1])):
+    for call in (
+        lambda: L.lu(t(A), pivot=False),
+        lambda: L.lu_solve(t(b), *L.lu(t(A)), trans="X"),
+        lambda: L.lu_unpack(factors, pivots[:1]),
+    ):
         with pytest.raises(ValueError, match="lu"):
             call()
 
 
-@pytest.mark.parametrize("call", [
-    lambda: L.inv(SINGULAR), lambda: L.inv(paddle.stack([paddle.eye(2), SINGULAR])),
-    lambda: L.solve(SINGULAR, ones([2])),
-    lambda: L.matrix_power(SINGULAR, -1), lambda: L.cond(SINGULAR, 1), lambda: L.inv(t([[nan, 1.0], [1.0, 2.0]]))])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: L.inv(SINGULAR),
+        lambda: L.inv(paddle.stack([paddle.eye(2), SINGULAR])),
+        lambda: L.solve(SINGULAR, ones([2])),
+        lambda: L.matrix_power(SINGULAR, -1),
+        lambda: L.cond(SINGULAR, 1),
+        lambda: L.inv(t([[nan, 1.0], [1.0, 2.0]])),
+    ],
+)
 def test_singular_matrices_raise(call):
     with pytest.raises(ValueError, match="singular"):
         call()
@@ -130,15 +144,18 @@ def test_triangular_and_cholesky_equations():
     b, u = R.randn(3, 2), np.triu(S)
     compare(L.triangular_solve(t(S), t(b)), np.linalg.solve(u, b))
     compare(L.triangular_solve(t(S), t(b), transpose=True), np.linalg.solve(u.T, b))
-    compare(L.triangular_solve(t(S), t(b), upper=False, unitriangular=True),
-            np.linalg.solve(np.tril(S, -1) + np.eye(3), b))
+    compare(
+        L.triangular_solve(t(S), t(b), upper=False, unitriangular=True), np.linalg.solve(np.tril(S, -1) + np.eye(3), b)
+    )
     assert L.triangular_solve(t(np.stack([S, S])), t(b)).shape == [2, 3, 2]
     c = np.linalg.cholesky(S)
     compare(L.cholesky_solve(t(b), t(c)), np.linalg.solve(S, b))
     compare(L.cholesky_solve(t(b), t(c.T.copy()), upper=True), np.linalg.solve(S, b))
     compare(L.cholesky_inverse(t(c)), np.linalg.inv(S))
-    for f in (lambda: L.triangular_solve(t(S), ones([2, 2], "float64")),
-              lambda: L.cholesky_solve(ones([2, 2], "float64"), t(c))):
+    for f in (
+        lambda: L.triangular_solve(t(S), ones([2, 2], "float64")),
+        lambda: L.cholesky_solve(ones([2, 2], "float64"), t(c)),
+    ):
         with pytest.raises(ValueError, match="rows"):
             f()
     with pytest.raises(ValueError, match="positive definite"):
@@ -171,8 +188,10 @@ def test_pseudo_inverse_rank_and_condition():
     compare(L.pinv(t(np.diag([10.0, 1.0, 0.1])), rcond=0.05), np.diag([0.1, 1.0, 0.0]))
     compare(L.pinv(paddle.zeros([2, 3])), np.zeros((3, 2)))
     d = t(np.diag([3.0, 1.0, 0.1]))
-    assert [L.matrix_rank(d, **k).item() for k in ({}, {"tol": 0.5}, {"atol": 0.5}, {"rtol": 0.1},
-                                                   {"atol": 0.2, "rtol": 0.5})] == [3, 2, 2, 2, 1]
+    assert [
+        L.matrix_rank(d, **k).item()
+        for k in ({}, {"tol": 0.5}, {"atol": 0.5}, {"rtol": 0.1}, {"atol": 0.2, "rtol": 0.5})
+    ] == [3, 2, 2, 2, 1]
     assert L.matrix_rank(t(np.stack([np.diag([3.0, -1.0])] * 2)), tol=t([0.5, 2.0]), hermitian=True).tolist() == [2, 1]
     assert L.matrix_rank(ones([2, 3, 3])).tolist() == [1, 1] and L.matrix_rank(paddle.zeros([2, 2])).item() == 0
     with pytest.raises(ValueError):
@@ -217,8 +236,10 @@ def test_householder():
     y = R.randn(4, 2)
     compare(L.ormqr(t(h), t(tau), t(y), transpose=True), q.T @ y)
     compare(L.ormqr(t(h), t(tau), t(y.T.copy()), left=False), y.T @ q)
-    for call in (lambda: L.householder_product(t(B.T.copy()), t(tau)),
-                 lambda: L.ormqr(t(h), t(tau), ones([3, 2], "float64"), transpose=True)):
+    for call in (
+        lambda: L.householder_product(t(B.T.copy()), t(tau)),
+        lambda: L.ormqr(t(h), t(tau), ones([3, 2], "float64"), transpose=True),
+    ):
         with pytest.raises(ValueError):
             call()
 
@@ -238,26 +259,46 @@ def sym(a):
     return (a + a.T) / 2
 
 
-@pytest.mark.parametrize("f, arrays", [
-    (lambda a: L.cholesky(sym(a)), [S]), (lambda a: L.cholesky(sym(a), True), [S]), (L.inv, [S]), (L.solve, [S, A]),
-    (lambda a, b: L.solve(a, b, left=False), [S, A[:2]]), (L.solve, [A, A[0]]), (L.triangular_solve, [np.triu(S), A]),
-    (lambda a, b: L.triangular_solve(a, b, False, True), [np.tril(S), A]), (L.cholesky_solve, [A, np.tril(S)]),
-    (L.cholesky_inverse, [np.tril(S)]),
-    (L.det, [A]), (L.det, [[[1.0, 2.0], [2.0, 4.0]]]), (lambda a: L.slogdet(a)[1], [A]),
-    (lambda a: L.matrix_power(a, -2), [S]),
-    (L.matrix_exp, [A * 0.5]), (L.pinv, [B]), (lambda a: L.pinv(sym(a), hermitian=True), [S]),
-    (lambda a: list(L.qr(a)), [B]),
-    (lambda a: list(L.qr(a)), [np.ascontiguousarray(B.T)]), (lambda a: (lambda u, s, v: [s, paddle.abs(u),
-                                                                                         paddle.abs(v)])(*L.svd(a)),
-                                                                                         [B]),
-    (lambda a: L.svd(a, True)[1], [B]), (L.svdvals, [B]), (lambda a: (lambda w, v: [w, paddle.abs(v)])(*L.eigh(sym(a))),
-                                                           [S]),
-    (lambda a: L.eigvalsh(sym(a)), [S]), (lambda a: (paddle.real(L.eigvals(a)) ** 2).sum(), [S]),
-    (lambda a: paddle.abs(L.eig(a)[1]).sum(0) ** 2, [S + 0.3 * A]), (lambda a: paddle.real(L.eig(a)[0]), [S + 0.3 * A]),
-    (lambda a: L.lu(a)[0], [S]), (lambda a: L.lu(a)[0], [B]), (lambda a, b: L.lu_solve(b, *L.lu(a)), [A, A]),
-    (lambda a: list(L.lu_unpack(*L.lu(a))[1:]), [A]), (L.householder_product, [B, A[0]]), (L.cond, [B]),
-    (lambda a: L.cond(a, "fro"), [S]),
-    (lambda a, b: L.lstsq(a, b)[0], [B, R.randn(4, 2)])])
+@pytest.mark.parametrize(
+    "f, arrays",
+    [
+        (lambda a: L.cholesky(sym(a)), [S]),
+        (lambda a: L.cholesky(sym(a), True), [S]),
+        (L.inv, [S]),
+        (L.solve, [S, A]),
+        (lambda a, b: L.solve(a, b, left=False), [S, A[:2]]),
+        (L.solve, [A, A[0]]),
+        (L.triangular_solve, [np.triu(S), A]),
+        (lambda a, b: L.triangular_solve(a, b, False, True), [np.tril(S), A]),
+        (L.cholesky_solve, [A, np.tril(S)]),
+        (L.cholesky_inverse, [np.tril(S)]),
+        (L.det, [A]),
+        (L.det, [[[1.0, 2.0], [2.0, 4.0]]]),
+        (lambda a: L.slogdet(a)[1], [A]),
+        (lambda a: L.matrix_power(a, -2), [S]),
+        (L.matrix_exp, [A * 0.5]),
+        (L.pinv, [B]),
+        (lambda a: L.pinv(sym(a), hermitian=True), [S]),
+        (lambda a: list(L.qr(a)), [B]),
+        (lambda a: list(L.qr(a)), [np.ascontiguousarray(B.T)]),
+        (lambda a: (lambda u, s, v: [s, paddle.abs(u), paddle.abs(v)])(*L.svd(a)), [B]),
+        (lambda a: L.svd(a, True)[1], [B]),
+        (L.svdvals, [B]),
+        (lambda a: (lambda w, v: [w, paddle.abs(v)])(*L.eigh(sym(a))), [S]),
+        (lambda a: L.eigvalsh(sym(a)), [S]),
+        (lambda a: (paddle.real(L.eigvals(a)) ** 2).sum(), [S]),
+        (lambda a: paddle.abs(L.eig(a)[1]).sum(0) ** 2, [S + 0.3 * A]),
+        (lambda a: paddle.real(L.eig(a)[0]), [S + 0.3 * A]),
+        (lambda a: L.lu(a)[0], [S]),
+        (lambda a: L.lu(a)[0], [B]),
+        (lambda a, b: L.lu_solve(b, *L.lu(a)), [A, A]),
+        (lambda a: list(L.lu_unpack(*L.lu(a))[1:]), [A]),
+        (L.householder_product, [B, A[0]]),
+        (L.cond, [B]),
+        (lambda a: L.cond(a, "fro"), [S]),
+        (lambda a, b: L.lstsq(a, b)[0], [B, R.randn(4, 2)]),
+    ],
+)
 def test_gradients(f, arrays):
     check_grad(f, *arrays, order=2, rtol=2e-5, atol=2e-5)
 
@@ -279,6 +320,7 @@ def test_complex_gradients(f):
         a = (a + paddle.conj(a).T) / 2 if f is L.cholesky else a
         out = f(a, b) if f is L.solve else f(a)
         return paddle.real(out).sum() + 2 * paddle.imag(out).sum()
+
     x = t(z, stop_gradient=False)
     loss(x).backward()
     want = np.zeros_like(z)

@@ -3,28 +3,45 @@ import math
 import numpy as np
 import pytest
 import scipy.special
-from _check import check_grad, compare
 
 import paddle
+
+from _check import check_grad, compare
 
 nan, inf = math.nan, math.inf
 SPECIAL = [nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, -3.0]
 
 # name: (the same function of NumPy or SciPy, points inside the domain)
 SMOOTH = {
-    "exp": (np.exp, [-2.0, 0.0, 1.5]), "expm1": (np.expm1, [-2.0, 0.0, 1.5]),
-    "log": (np.log, [0.3, 1.0, 4.0]), "log2": (np.log2, [0.3, 1.0, 4.0]), "log10": (np.log10, [0.3, 1.0, 4.0]),
-    "log1p": (np.log1p, [-0.5, 0.0, 4.0]), "sigmoid": (scipy.special.expit, [-2.0, 0.0, 1.5]),
-    "logit": (scipy.special.logit, [0.2, 0.5, 0.9]), "sqrt": (np.sqrt, [0.3, 1.0, 4.0]),
-    "rsqrt": (lambda x: 1 / np.sqrt(x), [0.3, 1.0, 4.0]), "square": (np.square, [-2.0, 0.0, 1.5]),
-    "reciprocal": (lambda x: 1 / x, [-2.0, 0.5, 1.5]), "abs": (np.abs, [-2.0, 0.5, 1.5]),
+    "exp": (np.exp, [-2.0, 0.0, 1.5]),
+    "expm1": (np.expm1, [-2.0, 0.0, 1.5]),
+    "log": (np.log, [0.3, 1.0, 4.0]),
+    "log2": (np.log2, [0.3, 1.0, 4.0]),
+    "log10": (np.log10, [0.3, 1.0, 4.0]),
+    "log1p": (np.log1p, [-0.5, 0.0, 4.0]),
+    "sigmoid": (scipy.special.expit, [-2.0, 0.0, 1.5]),
+    "logit": (scipy.special.logit, [0.2, 0.5, 0.9]),
+    "sqrt": (np.sqrt, [0.3, 1.0, 4.0]),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), [0.3, 1.0, 4.0]),
+    "square": (np.square, [-2.0, 0.0, 1.5]),
+    "reciprocal": (lambda x: 1 / x, [-2.0, 0.5, 1.5]),
+    "abs": (np.abs, [-2.0, 0.5, 1.5]),
     "neg": (np.negative, [-2.0, 0.5]),
-    "sin": (np.sin, [-2.0, 0.0, 1.5]), "cos": (np.cos, [-2.0, 0.0, 1.5]), "tan": (np.tan, [-1.2, 0.0, 0.5]),
-    "asin": (np.arcsin, [-0.5, 0.0, 0.9]), "acos": (np.arccos, [-0.5, 0.0, 0.9]), "atan": (np.arctan, [-2.0, 0.0, 1.5]),
-    "deg2rad": (np.deg2rad, [-30.0, 90.0]), "rad2deg": (np.rad2deg, [-2.0, 1.5]),
-    "sinh": (np.sinh, [-2.0, 0.0, 1.5]), "cosh": (np.cosh, [-2.0, 0.0, 1.5]), "tanh": (np.tanh, [-2.0, 0.0, 1.5]),
+    "sin": (np.sin, [-2.0, 0.0, 1.5]),
+    "cos": (np.cos, [-2.0, 0.0, 1.5]),
+    "tan": (np.tan, [-1.2, 0.0, 0.5]),
+    "asin": (np.arcsin, [-0.5, 0.0, 0.9]),
+    "acos": (np.arccos, [-0.5, 0.0, 0.9]),
+    "atan": (np.arctan, [-2.0, 0.0, 1.5]),
+    "deg2rad": (np.deg2rad, [-30.0, 90.0]),
+    "rad2deg": (np.rad2deg, [-2.0, 1.5]),
+    "sinh": (np.sinh, [-2.0, 0.0, 1.5]),
+    "cosh": (np.cosh, [-2.0, 0.0, 1.5]),
+    "tanh": (np.tanh, [-2.0, 0.0, 1.5]),
     "stanh": (lambda x: 1.7159 * np.tanh(0.67 * x), [-2.0, 0.0, 1.5]),
-    "asinh": (np.arcsinh, [-2.0, 0.0, 1.5]), "acosh": (np.arccosh, [1.2, 3.0]), "atanh": (np.arctanh, [-0.5, 0.0, 0.9]),
+    "asinh": (np.arcsinh, [-2.0, 0.0, 1.5]),
+    "acosh": (np.arccosh, [1.2, 3.0]),
+    "atanh": (np.arctanh, [-0.5, 0.0, 0.9]),
 }
 LINEAR = {"neg", "deg2rad", "rad2deg"}
 ROUNDING = {"ceil": np.ceil, "floor": np.floor, "trunc": np.trunc, "round": np.round, "sign": np.sign, "sgn": np.sign}
@@ -101,9 +118,9 @@ def test_frac():
 
 def test_logarithms_of_powers_are_exact():
     k = np.arange(-126, 128)
-    assert paddle.log2(paddle.to_tensor((2.0 ** k).astype("float32"))).tolist() == k.tolist()
+    assert paddle.log2(paddle.to_tensor((2.0**k).astype("float32"))).tolist() == k.tolist()
     k = np.arange(-1000, 1000)
-    assert paddle.log2(paddle.to_tensor(2.0 ** k)).tolist() == k.tolist()
+    assert paddle.log2(paddle.to_tensor(2.0**k)).tolist() == k.tolist()
 
 
 def test_expm1_and_log1p_keep_small_numbers():
@@ -135,6 +152,7 @@ def test_complex_gradients(name):
     def loss(z):
         w = call(name, z)
         return (w.real() * 2 + w.imag() * 3).sum()
+
     z = paddle.to_tensor(z0, stop_gradient=False)
     got = paddle.grad(loss(z), z)[0].numpy()
     h = 1e-6

@@ -19,18 +19,32 @@ def signal(name, *shape, seed=0):
 
 
 def check(name, x, **options):
-    compare(getattr(paddle.fft, name)(paddle.to_tensor(x), **options), getattr(scipy_fft, name)(x, **options), 1e-10, 1e-10)
+    compare(
+        getattr(paddle.fft, name)(paddle.to_tensor(x), **options), getattr(scipy_fft, name)(x, **options), 1e-10, 1e-10
+    )
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("options", [{}, {"n": 3}, {"n": 8}, {"axis": 0}, {"norm": "ortho"}, {"n": 5, "norm": "forward"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"n": 3}, {"n": 8}, {"axis": 0}, {"norm": "ortho"}, {"n": 5, "norm": "forward"}]
+)
 def test_along_one_axis(name, options):
     check(name, signal(name, 4, 5), **options)
 
 
 @pytest.mark.parametrize("name", [k + "n" for k in KINDS])
-@pytest.mark.parametrize("options", [{}, {"s": (3, 6)}, {"axes": (0, 2)}, {"s": (2, 5), "axes": (2, 0)},
-                                     {"axes": (-1,)}, {"norm": "ortho"}, {"norm": "forward", "axes": (1, 0)}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"s": (3, 6)},
+        {"axes": (0, 2)},
+        {"s": (2, 5), "axes": (2, 0)},
+        {"axes": (-1,)},
+        {"norm": "ortho"},
+        {"norm": "forward", "axes": (1, 0)},
+    ],
+)
 def test_along_several_axes(name, options):
     check(name, signal(name, 2, 3, 4), **options)
 
@@ -55,9 +69,17 @@ def test_inverse_brings_back(n, norm, seed):
     compare(paddle.fft.hfft(paddle.fft.ihfft(t, norm=norm), n=n, norm=norm), x, 1e-9, 1e-9)
 
 
-@pytest.mark.parametrize("given, complex_type, real_type", [
-    ("float16", "complex64", "float32"), ("bfloat16", "complex64", "float32"), ("float32", "complex64", "float32"),
-    ("float64", "complex128", "float64"), ("int32", "complex64", "float32"), ("bool", "complex64", "float32")])
+@pytest.mark.parametrize(
+    "given, complex_type, real_type",
+    [
+        ("float16", "complex64", "float32"),
+        ("bfloat16", "complex64", "float32"),
+        ("float32", "complex64", "float32"),
+        ("float64", "complex128", "float64"),
+        ("int32", "complex64", "float32"),
+        ("bool", "complex64", "float32"),
+    ],
+)
 def test_types(given, complex_type, real_type):
     x = paddle.ones([4], dtype=given)
     assert paddle.fft.rfft(x).dtype.name == paddle.fft.ifft(x).dtype.name == complex_type
@@ -77,6 +99,7 @@ def test_first_and_second_gradients(name):
         out = getattr(paddle.fft, name)(x, n=5, norm="ortho")
         out = paddle.as_real(out) if out.dtype.is_complex else out
         return out * out * out
+
     check_grad(f, signal("r", 4), signal("r", 4, seed=1), order=2, rtol=1e-4)
 
 
@@ -86,22 +109,38 @@ def test_gradient_of_a_complex_input_points_uphill():
     compare(x.grad, 2 * x.numpy(), 1e-10, 1e-10)
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda x: paddle.fft.fft(x, n=0), ValueError), (lambda x: paddle.fft.fft(x, n=-3), ValueError),
-    (lambda x: paddle.fft.fft(x, n=2.5), ValueError), (lambda x: paddle.fft.fft(x, axis=2), ValueError),
-    (lambda x: paddle.fft.fft(x, axis=(0,)), ValueError), (lambda x: paddle.fft.fft(x, norm="none"), ValueError),
-    (lambda x: paddle.fft.fft(x, norm=None), ValueError), (lambda x: paddle.fft.fft(x[0, 0]), ValueError),
-    (lambda x: paddle.fft.fftn(x[0, 0]), ValueError), (lambda x: paddle.fft.fft([1.0]), TypeError),
-    (lambda x: paddle.fft.rfft(x.astype("complex64")), TypeError), (lambda x: paddle.fft.fft2(x[0]), ValueError),
-    (lambda x: paddle.fft.fft2(x, s=(2,)), ValueError), (lambda x: paddle.fft.fft2(x, axes=(1,)), ValueError),
-    (lambda x: paddle.fft.fftn(x, axes=(0, 0)), ValueError), (lambda x: paddle.fft.fftn(x, axes=(0, -2)), ValueError),
-    (lambda x: paddle.fft.fftn(x, s=(2, 2, 2)), ValueError),
-    (lambda x: paddle.fft.fftn(x, s=(2,), axes=(0, 1)), ValueError),
-    (lambda x: paddle.fft.fftn(x, s=(0, 2)), ValueError), (lambda x: paddle.fft.fftn(x, s=2), ValueError),
-    (lambda x: paddle.fft.fftn(x, axes=1), ValueError), (lambda x: paddle.fft.irfft(paddle.zeros([0])), ValueError),
-    (lambda x: paddle.fft.rfftn(x, axes=[]), ValueError), (lambda x: paddle.fft.fftfreq(0), ValueError),
-    (lambda x: paddle.fft.fftfreq(3, 0.0), ValueError), (lambda x: paddle.fft.rfftfreq(3, dtype="int32"), TypeError),
-    (lambda x: paddle.fft.fftshift(x, axes=2), ValueError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda x: paddle.fft.fft(x, n=0), ValueError),
+        (lambda x: paddle.fft.fft(x, n=-3), ValueError),
+        (lambda x: paddle.fft.fft(x, n=2.5), ValueError),
+        (lambda x: paddle.fft.fft(x, axis=2), ValueError),
+        (lambda x: paddle.fft.fft(x, axis=(0,)), ValueError),
+        (lambda x: paddle.fft.fft(x, norm="none"), ValueError),
+        (lambda x: paddle.fft.fft(x, norm=None), ValueError),
+        (lambda x: paddle.fft.fft(x[0, 0]), ValueError),
+        (lambda x: paddle.fft.fftn(x[0, 0]), ValueError),
+        (lambda x: paddle.fft.fft([1.0]), TypeError),
+        (lambda x: paddle.fft.rfft(x.astype("complex64")), TypeError),
+        (lambda x: paddle.fft.fft2(x[0]), ValueError),
+        (lambda x: paddle.fft.fft2(x, s=(2,)), ValueError),
+        (lambda x: paddle.fft.fft2(x, axes=(1,)), ValueError),
+        (lambda x: paddle.fft.fftn(x, axes=(0, 0)), ValueError),
+        (lambda x: paddle.fft.fftn(x, axes=(0, -2)), ValueError),
+        (lambda x: paddle.fft.fftn(x, s=(2, 2, 2)), ValueError),
+        (lambda x: paddle.fft.fftn(x, s=(2,), axes=(0, 1)), ValueError),
+        (lambda x: paddle.fft.fftn(x, s=(0, 2)), ValueError),
+        (lambda x: paddle.fft.fftn(x, s=2), ValueError),
+        (lambda x: paddle.fft.fftn(x, axes=1), ValueError),
+        (lambda x: paddle.fft.irfft(paddle.zeros([0])), ValueError),
+        (lambda x: paddle.fft.rfftn(x, axes=[]), ValueError),
+        (lambda x: paddle.fft.fftfreq(0), ValueError),
+        (lambda x: paddle.fft.fftfreq(3, 0.0), ValueError),
+        (lambda x: paddle.fft.rfftfreq(3, dtype="int32"), TypeError),
+        (lambda x: paddle.fft.fftshift(x, axes=2), ValueError),
+    ],
+)
 def test_wrong_arguments(call, error):
     with pytest.raises(error):
         call(paddle.ones([2, 3]))

@@ -1,9 +1,12 @@
 """Joining and splitting."""
+
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import paddle
+
 from _check import check_grad, compare
 
 T = paddle.to_tensor
@@ -26,23 +29,50 @@ def test_joining_agrees_with_numpy(name, shape):
 def test_axes_and_empty_pieces():
     compare(paddle.concat([T(A), T(B)], T(1)), np.concatenate([A, B], 1))
     compare(paddle.stack([T(A), T(B)], -1), np.stack([A, B], -1))
-    assert paddle.concat([paddle.zeros([0, 3]), paddle.ones([2, 3])]).shape == [2, 3] and paddle.concat(tensors=[T(A)], dim=0).shape == [2, 3]
+    assert paddle.concat([paddle.zeros([0, 3]), paddle.ones([2, 3])]).shape == [2, 3] and paddle.concat(
+        tensors=[T(A)], dim=0
+    ).shape == [2, 3]
     x = paddle.ones([2])
     y = paddle.concat([x])
     y[0] = 5.0
     assert x.tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("bad", [
-    lambda: paddle.concat([]), lambda: paddle.stack([]), lambda: paddle.concat(T(A)), lambda: paddle.concat([T(A), T(A).astype("float32")]),
-    lambda: paddle.stack([T(A), T(A).astype("int64")]), lambda: paddle.concat([T(A), T(A)], 2), lambda: paddle.stack([T(A), T(A)], 4),
-    lambda: paddle.concat([paddle.ones([2, 3]), paddle.ones([3, 2])]), lambda: paddle.concat([paddle.ones([2, 3]), paddle.ones([3])]),
-    lambda: paddle.stack([paddle.ones([2]), paddle.ones([3])]), lambda: paddle.add_n([]), lambda: paddle.add_n([paddle.ones([2]), paddle.ones([1])]),
-    lambda: paddle.split(T(A), 2, 1), lambda: paddle.split(T(A), [1, 1], 1), lambda: paddle.split(T(A), [-1, -1]), lambda: paddle.split(T(A), [-2, 4]),
-    lambda: paddle.split(T(A), 0), lambda: paddle.split(T(A), 1, 2), lambda: paddle.split(T(1.0), 1), lambda: paddle.split(T(A), [3, -1]),
-    lambda: paddle.chunk(paddle.ones([7]), 3), lambda: paddle.chunk(T(A), 0), lambda: paddle.tensor_split(T(A), 0), lambda: paddle.hsplit(T(1.0), 1),
-    lambda: paddle.vsplit(paddle.ones([4]), 2), lambda: paddle.dsplit(T(A), 2), lambda: paddle.unstack(T(A), 0, 3), lambda: T(A).split_with_sizes([-1, 3]),
-    lambda: paddle.cartesian_prod([T(A)]), lambda: paddle.block_diag([T(A), T([1])])])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        lambda: paddle.concat([]),
+        lambda: paddle.stack([]),
+        lambda: paddle.concat(T(A)),
+        lambda: paddle.concat([T(A), T(A).astype("float32")]),
+        lambda: paddle.stack([T(A), T(A).astype("int64")]),
+        lambda: paddle.concat([T(A), T(A)], 2),
+        lambda: paddle.stack([T(A), T(A)], 4),
+        lambda: paddle.concat([paddle.ones([2, 3]), paddle.ones([3, 2])]),
+        lambda: paddle.concat([paddle.ones([2, 3]), paddle.ones([3])]),
+        lambda: paddle.stack([paddle.ones([2]), paddle.ones([3])]),
+        lambda: paddle.add_n([]),
+        lambda: paddle.add_n([paddle.ones([2]), paddle.ones([1])]),
+        lambda: paddle.split(T(A), 2, 1),
+        lambda: paddle.split(T(A), [1, 1], 1),
+        lambda: paddle.split(T(A), [-1, -1]),
+        lambda: paddle.split(T(A), [-2, 4]),
+        lambda: paddle.split(T(A), 0),
+        lambda: paddle.split(T(A), 1, 2),
+        lambda: paddle.split(T(1.0), 1),
+        lambda: paddle.split(T(A), [3, -1]),
+        lambda: paddle.chunk(paddle.ones([7]), 3),
+        lambda: paddle.chunk(T(A), 0),
+        lambda: paddle.tensor_split(T(A), 0),
+        lambda: paddle.hsplit(T(1.0), 1),
+        lambda: paddle.vsplit(paddle.ones([4]), 2),
+        lambda: paddle.dsplit(T(A), 2),
+        lambda: paddle.unstack(T(A), 0, 3),
+        lambda: T(A).split_with_sizes([-1, 3]),
+        lambda: paddle.cartesian_prod([T(A)]),
+        lambda: paddle.block_diag([T(A), T([1])]),
+    ],
+)
 def test_errors(bad):
     with pytest.raises(ValueError):
         bad()
@@ -50,8 +80,12 @@ def test_errors(bad):
 
 def test_split():
     x = paddle.arange(12).reshape([6, 2])
-    assert [p.shape for p in paddle.split(x, [1, T(2), -1])] == [[1, 2], [2, 2], [3, 2]] and [p.shape for p in x.split([0, 6])] == [[0, 2], [6, 2]]
-    assert [p.shape for p in paddle.chunk(paddle.zeros([0]), 2)] == [[0], [0]] and paddle.unstack(paddle.zeros([0, 2])) == []
+    assert [p.shape for p in paddle.split(x, [1, T(2), -1])] == [[1, 2], [2, 2], [3, 2]] and [
+        p.shape for p in x.split([0, 6])
+    ] == [[0, 2], [6, 2]]
+    assert [p.shape for p in paddle.chunk(paddle.zeros([0]), 2)] == [[0], [0]] and paddle.unstack(
+        paddle.zeros([0, 2])
+    ) == []
     assert [t.tolist() for t in paddle.unbind(x, 1)] == [t.tolist() for t in paddle.unstack(x, 1)]
 
 
@@ -62,9 +96,17 @@ def test_tensor_split_agrees_with_numpy(n, how):
     assert [g.tolist() for g in got] == [w.tolist() for w in want]
 
 
-@pytest.mark.parametrize("f", [
-    lambda x, y: paddle.concat([x, y, x], 1), lambda x, y: paddle.stack([x, y], 1), lambda x, y: paddle.split(x * y, [1, -1], 1)[1],
-    lambda x, y: paddle.add_n([x, y, x]), lambda x, y: paddle.block_diag([x, y]), lambda x, y: paddle.unstack(x * y, 1)[2]])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: paddle.concat([x, y, x], 1),
+        lambda x, y: paddle.stack([x, y], 1),
+        lambda x, y: paddle.split(x * y, [1, -1], 1)[1],
+        lambda x, y: paddle.add_n([x, y, x]),
+        lambda x, y: paddle.block_diag([x, y]),
+        lambda x, y: paddle.unstack(x * y, 1)[2],
+    ],
+)
 def test_gradients(f):
     check_grad(lambda x, y: f(x, y) ** 2, A, B, order=2)
 

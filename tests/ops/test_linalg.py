@@ -1,9 +1,12 @@
 """Products, norms, distances, covariances."""
+
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import paddle
+
 from _check import check_grad, compare
 
 inf, nan = float("inf"), float("nan")
@@ -37,44 +40,54 @@ def test_matmul_types_and_operators():
     compare(a @ np.ones((2, 1), "float32"), [[3]])
 
 
-@pytest.mark.parametrize("call, text", [
-    (lambda: ones([2, 3]) @ ones([2, 3]), "Input.X.*3 and 2"),
-    (lambda: ones([2, 2, 3]) @ ones([3, 3, 2]), "leading axes"),
-    (lambda: t(1.0) @ ones([2]), "at least one dimension"), (lambda: ones([2, 3]) @ 2, "must be a Tensor"),
-    (lambda: paddle.matmul(ones([3]), ones([4])), "3 and 4"), (lambda: paddle.bmm(ones([2, 3]), ones([3, 2])), "3-D"),
-    (lambda: paddle.bmm(ones([1, 2, 3]), ones([2, 3, 2])), "batch sizes"),
-    (lambda: paddle.dot(ones([3]), ones([4])), "one shape"),
-    (lambda: paddle.dot(t(1.0), t(1.0)), "1-D"), (lambda: paddle.mv(ones([2, 3]), ones([2])), "vec"),
-    (lambda: paddle.addmm(ones([3, 2]), ones([2, 3]), ones([3, 2])), "broadcast"),
-    (lambda: paddle.addmm(ones([2, 2]), ones([2, 3]), ones([2, 2])), "width"),
-    (lambda: paddle.addmm(t(1.0), ones([2, 3]), ones([3, 2])), "broadcast"),
-    (lambda: paddle.baddbmm(ones([2]), ones([2, 2, 3]), ones([2, 3, 2])), "broadcast"),
-    (lambda: paddle.inner(ones([2, 3]), ones([2, 4])), "last axes"),
-    (lambda: paddle.cross(ones([2, 4]), ones([2, 4])), "length 3"),
-    (lambda: paddle.cross(ones([3]), ones([2, 3])), "one shape"),
-    (lambda: paddle.cross(ones([2, 3]), ones([2, 3]), axis=0), "length 3"),
-    (lambda: paddle.tensordot(ones([2, 3]), ones([2, 3]), 1), "differ"),
-    (lambda: paddle.tensordot(ones([2]), ones([3]), 2), "axes"),
-    (lambda: paddle.trace(ones([3])), "two dimensions"), (lambda: paddle.trace(ones([2, 3]), 0, 1, 1), "same axis"),
-    (lambda: L.multi_dot([ones([2, 3])]), "at least two"), (lambda: L.multi_dot([ones([2, 3]), ones([2, 3])]),
-                                                            "differ"),
-    (lambda: L.multi_dot([ones([2, 3]), ones([3]), ones([3])]), "only at the ends"),
-    (lambda: paddle.kron(ones([2]), "x"), "Tensor"),
-    (lambda: paddle.einsum("ij,jk->ik", ones([2, 3]), ones([4, 2])), "lengths 3 and 4"),
-    (lambda: paddle.einsum("ijk->ij", ones([2, 3])), "label"),
-    (lambda: paddle.einsum("ij,jk->ik", ones([2, 3])), "2 terms"),
-    (lambda: paddle.einsum("ij->ik", ones([2, 3])), "no operand"),
-    (lambda: paddle.einsum("i1->i", ones([2, 3])), "letters"),
-    (lambda: paddle.norm(ones([2]), "abc"), "norm"), (lambda: paddle.norm(ones([2]), axis=5), "axis 5"),
-    (lambda: paddle.norm(ones([2, 2]), 3, axis=[0, 1]), "matrix norm"),
-    (lambda: L.matrix_norm(ones([3])), "two dimensions"),
-    (lambda: L.vector_norm(ones([3]), "fro"), "number"), (lambda: paddle.cdist(ones([3, 2]), ones([4, 3])), "rows"),
-    (lambda: paddle.cdist(ones([3, 2]), ones([4, 2]), -1.0), "at least 0"),
-    (lambda: paddle.pdist(ones([2, 2, 2])), "2-D"),
-    (lambda: paddle.cdist(ones([3, 2]), ones([4, 2]), compute_mode="x"), "compute_mode"),
-    (lambda: L.cov(ones([2, 2, 2])), "1-D or 2-D"),
-    (lambda: L.cov(ones([2, 3]), fweights=t([1, 2])), "shape"),
-    (lambda: L.cov(ones([2, 3]), fweights=t([-1, 2, 1])), "negative")])
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda: ones([2, 3]) @ ones([2, 3]), "Input.X.*3 and 2"),
+        (lambda: ones([2, 2, 3]) @ ones([3, 3, 2]), "leading axes"),
+        (lambda: t(1.0) @ ones([2]), "at least one dimension"),
+        (lambda: ones([2, 3]) @ 2, "must be a Tensor"),
+        (lambda: paddle.matmul(ones([3]), ones([4])), "3 and 4"),
+        (lambda: paddle.bmm(ones([2, 3]), ones([3, 2])), "3-D"),
+        (lambda: paddle.bmm(ones([1, 2, 3]), ones([2, 3, 2])), "batch sizes"),
+        (lambda: paddle.dot(ones([3]), ones([4])), "one shape"),
+        (lambda: paddle.dot(t(1.0), t(1.0)), "1-D"),
+        (lambda: paddle.mv(ones([2, 3]), ones([2])), "vec"),
+        (lambda: paddle.addmm(ones([3, 2]), ones([2, 3]), ones([3, 2])), "broadcast"),
+        (lambda: paddle.addmm(ones([2, 2]), ones([2, 3]), ones([2, 2])), "width"),
+        (lambda: paddle.addmm(t(1.0), ones([2, 3]), ones([3, 2])), "broadcast"),
+        (lambda: paddle.baddbmm(ones([2]), ones([2, 2, 3]), ones([2, 3, 2])), "broadcast"),
+        (lambda: paddle.inner(ones([2, 3]), ones([2, 4])), "last axes"),
+        (lambda: paddle.cross(ones([2, 4]), ones([2, 4])), "length 3"),
+        (lambda: paddle.cross(ones([3]), ones([2, 3])), "one shape"),
+        (lambda: paddle.cross(ones([2, 3]), ones([2, 3]), axis=0), "length 3"),
+        (lambda: paddle.tensordot(ones([2, 3]), ones([2, 3]), 1), "differ"),
+        (lambda: paddle.tensordot(ones([2]), ones([3]), 2), "axes"),
+        (lambda: paddle.trace(ones([3])), "two dimensions"),
+        (lambda: paddle.trace(ones([2, 3]), 0, 1, 1), "same axis"),
+        (lambda: L.multi_dot([ones([2, 3])]), "at least two"),
+        (lambda: L.multi_dot([ones([2, 3]), ones([2, 3])]), "differ"),
+        (lambda: L.multi_dot([ones([2, 3]), ones([3]), ones([3])]), "only at the ends"),
+        (lambda: paddle.kron(ones([2]), "x"), "Tensor"),
+        (lambda: paddle.einsum("ij,jk->ik", ones([2, 3]), ones([4, 2])), "lengths 3 and 4"),
+        (lambda: paddle.einsum("ijk->ij", ones([2, 3])), "label"),
+        (lambda: paddle.einsum("ij,jk->ik", ones([2, 3])), "2 terms"),
+        (lambda: paddle.einsum("ij->ik", ones([2, 3])), "no operand"),
+        (lambda: paddle.einsum("i1->i", ones([2, 3])), "letters"),
+        (lambda: paddle.norm(ones([2]), "abc"), "norm"),
+        (lambda: paddle.norm(ones([2]), axis=5), "axis 5"),
+        (lambda: paddle.norm(ones([2, 2]), 3, axis=[0, 1]), "matrix norm"),
+        (lambda: L.matrix_norm(ones([3])), "two dimensions"),
+        (lambda: L.vector_norm(ones([3]), "fro"), "number"),
+        (lambda: paddle.cdist(ones([3, 2]), ones([4, 3])), "rows"),
+        (lambda: paddle.cdist(ones([3, 2]), ones([4, 2]), -1.0), "at least 0"),
+        (lambda: paddle.pdist(ones([2, 2, 2])), "2-D"),
+        (lambda: paddle.cdist(ones([3, 2]), ones([4, 2]), compute_mode="x"), "compute_mode"),
+        (lambda: L.cov(ones([2, 2, 2])), "1-D or 2-D"),
+        (lambda: L.cov(ones([2, 3]), fweights=t([1, 2])), "shape"),
+        (lambda: L.cov(ones([2, 3]), fweights=t([-1, 2, 1])), "negative"),
+    ],
+)
 def test_errors(call, text):
     with pytest.raises(ValueError, match=text):
         call()
@@ -82,9 +95,12 @@ def test_errors(call, text):
 
 def test_type_and_index_errors():
     double = ones([3, 3], "float64")
-    for call in (lambda: paddle.bmm(ones([1, 3, 3]), double.unsqueeze(0)),
-                 lambda: paddle.einsum("ij,jk", ones([3, 3]), double),
-                 lambda: paddle.tensordot(ones([3, 3]), double, 1), lambda: paddle.outer(t([1, 2]), ones([3]))):
+    for call in (
+        lambda: paddle.bmm(ones([1, 3, 3]), double.unsqueeze(0)),
+        lambda: paddle.einsum("ij,jk", ones([3, 3]), double),
+        lambda: paddle.tensordot(ones([3, 3]), double, 1),
+        lambda: paddle.outer(t([1, 2]), ones([3])),
+    ):
         with pytest.raises(TypeError):
             call()
     for call in (lambda: paddle.cross(ones([2, 3]), ones([2, 3]), axis=5), lambda: paddle.trace(ones([2, 3]), 0, 0, 5)):
@@ -124,12 +140,23 @@ def test_tensordot_axes():
     compare(paddle.tensordot(ones([1, 3]), ones([3, 3]), [[0], [0]]), 3 * np.ones((3, 3)))
 
 
-@pytest.mark.parametrize("equation, shapes", [
-    ("ij,jk->ik", [(2, 3), (3, 4)]), ("ij,jk", [(2, 3), (3, 4)]), ("ba", [(2, 3)]), ("ii->", [(3, 3)]),
-    ("ii->i", [(3, 3)]),
-    ("...ij,...jk->...ik", [(2, 1, 2, 3), (4, 3, 2)]), ("i...->...", [(2, 3)]), ("i,j", [(2,), (3,)]),
-    (" ij , jk -> ik ", [(2, 3), (3, 2)]),
-    ("ij,jk,kl->il", [(2, 3), (3, 2), (2, 4)]), ("->", [()]), ("Ab,bC->AC", [(2, 3), (3, 2)])])
+@pytest.mark.parametrize(
+    "equation, shapes",
+    [
+        ("ij,jk->ik", [(2, 3), (3, 4)]),
+        ("ij,jk", [(2, 3), (3, 4)]),
+        ("ba", [(2, 3)]),
+        ("ii->", [(3, 3)]),
+        ("ii->i", [(3, 3)]),
+        ("...ij,...jk->...ik", [(2, 1, 2, 3), (4, 3, 2)]),
+        ("i...->...", [(2, 3)]),
+        ("i,j", [(2,), (3,)]),
+        (" ij , jk -> ik ", [(2, 3), (3, 2)]),
+        ("ij,jk,kl->il", [(2, 3), (3, 2), (2, 4)]),
+        ("->", [()]),
+        ("Ab,bC->AC", [(2, 3), (3, 2)]),
+    ],
+)
 def test_einsum_as_numpy(equation, shapes):
     arrays = [R.randn(*s) for s in shapes]
     compare(paddle.einsum(equation, *map(t, arrays)), np.einsum(equation, *arrays))
@@ -170,9 +197,13 @@ def test_norm_defaults():
 
 
 def test_gradients_at_zero_are_zero():
-    for f in (paddle.norm, lambda a: paddle.norm(a, 3), lambda a: L.matrix_norm(a.reshape([1, 2])),
-              lambda a: paddle.dist(a, t([0.0, 0.0])),
-              lambda a: paddle.cdist(a.reshape([1, 2]), paddle.zeros([1, 2])).sum()):
+    for f in (
+        paddle.norm,
+        lambda a: paddle.norm(a, 3),
+        lambda a: L.matrix_norm(a.reshape([1, 2])),
+        lambda a: paddle.dist(a, t([0.0, 0.0])),
+        lambda a: paddle.cdist(a.reshape([1, 2]), paddle.zeros([1, 2])).sum(),
+    ):
         x = t([0.0, 0.0], stop_gradient=False)
         f(x).backward()
         compare(x.grad, [0, 0])
@@ -184,11 +215,16 @@ def test_gradients_at_zero_are_zero():
 def test_distances():
     x, y = R.randn(30, 3), R.randn(4, 3)
     far = np.abs(x[:, None] - y[None])
-    for p, want in ((0.0, (far > 0).sum(-1)), (1.0, far.sum(-1)), (2.0, np.sqrt((far ** 2).sum(-1))),
-                    (inf, far.max(-1)), (3.0, (far ** 3).sum(-1) ** (1 / 3))):
+    for p, want in (
+        (0.0, (far > 0).sum(-1)),
+        (1.0, far.sum(-1)),
+        (2.0, np.sqrt((far**2).sum(-1))),
+        (inf, far.max(-1)),
+        (3.0, (far**3).sum(-1) ** (1 / 3)),
+    ):
         compare(paddle.cdist(t(x), t(y), p), want)
         compare(paddle.dist(t(x[0]), t(y[0]), p), want[0, 0])
-    compare(paddle.cdist(t(x), t(y), compute_mode="donot_use_mm_for_euclid_dist"), np.sqrt((far ** 2).sum(-1)))
+    compare(paddle.cdist(t(x), t(y), compute_mode="donot_use_mm_for_euclid_dist"), np.sqrt((far**2).sum(-1)))
     assert paddle.cdist(ones([2, 1, 3, 2]), ones([5, 4, 2])).shape == [2, 5, 3, 4]
     compare(paddle.pdist(t([[1.0, 2], [3, 5], [1, 1]])), [3.605551, 1, 4.472136])
     assert paddle.pdist(t([[1.0, 2]])).shape == [0]
@@ -203,24 +239,41 @@ def test_covariance():
     assert L.cov(t([1.0, 2.0, 3.0])).item() == 1 and np.isnan(L.cov(t([[1.0], [2.0]])).numpy()).all()
 
 
-@pytest.mark.parametrize("f, arrays", [
-    (paddle.matmul, [B, A]), (paddle.matmul, [R.randn(2, 1, 2, 3), R.randn(5, 3, 2)]), (paddle.matmul, [B, A[0]]),
-    (lambda a, b: paddle.matmul(a, b, True, True), [B, R.randn(2, 4)]),
-    (paddle.bmm, [R.randn(2, 2, 3), R.randn(2, 3, 2)]),
-    (paddle.dot, [X, X + 1]), (lambda i, a, b: paddle.addmm(i, a, b, 2.0, 3.0), [A[0], B, A]),
-    (paddle.outer, [A[0], B]),
-    (paddle.inner, [X, R.randn(2, 4)]), (paddle.cross, [A, B[:3]]), (paddle.kron, [A[:2], B[:1]]),
-    (lambda a, b: paddle.tensordot(a, b, [[0], [1]]), [B, X]), (lambda a, b: paddle.einsum("ij,jk->ki", a, b), [B, A]),
-    (lambda a: paddle.einsum("ij->iji", a), [A]), (lambda a: paddle.trace(a * a, 1), [X]),
-    (lambda *m: L.multi_dot(m), [B, A, A[0]]),
-    (lambda a: paddle.norm(a, axis=0), [X]), (lambda a: paddle.norm(a * a, 1), [X]),
-    (lambda a: paddle.norm(a, 3, axis=1), [X]),
-    (lambda a: paddle.norm(a, -1, axis=1), [X]), (lambda a: paddle.norm(a * a, inf, axis=1), [X]),
-    (lambda a: paddle.norm(a, "nuc"), [X]),
-    (lambda a: L.matrix_norm(a, 2), [X]), (lambda a: L.matrix_norm(a * a, 1), [X]),
-    (lambda a, b: paddle.dist(a, b, 3), [X, X + A[0, 0]]),
-    (paddle.cdist, [A, B]), (lambda a, b: paddle.cdist(a * a, b, 1.0), [A, B]), (paddle.pdist, [X]), (L.cov, [X]),
-    (L.corrcoef, [X])])
+@pytest.mark.parametrize(
+    "f, arrays",
+    [
+        (paddle.matmul, [B, A]),
+        (paddle.matmul, [R.randn(2, 1, 2, 3), R.randn(5, 3, 2)]),
+        (paddle.matmul, [B, A[0]]),
+        (lambda a, b: paddle.matmul(a, b, True, True), [B, R.randn(2, 4)]),
+        (paddle.bmm, [R.randn(2, 2, 3), R.randn(2, 3, 2)]),
+        (paddle.dot, [X, X + 1]),
+        (lambda i, a, b: paddle.addmm(i, a, b, 2.0, 3.0), [A[0], B, A]),
+        (paddle.outer, [A[0], B]),
+        (paddle.inner, [X, R.randn(2, 4)]),
+        (paddle.cross, [A, B[:3]]),
+        (paddle.kron, [A[:2], B[:1]]),
+        (lambda a, b: paddle.tensordot(a, b, [[0], [1]]), [B, X]),
+        (lambda a, b: paddle.einsum("ij,jk->ki", a, b), [B, A]),
+        (lambda a: paddle.einsum("ij->iji", a), [A]),
+        (lambda a: paddle.trace(a * a, 1), [X]),
+        (lambda *m: L.multi_dot(m), [B, A, A[0]]),
+        (lambda a: paddle.norm(a, axis=0), [X]),
+        (lambda a: paddle.norm(a * a, 1), [X]),
+        (lambda a: paddle.norm(a, 3, axis=1), [X]),
+        (lambda a: paddle.norm(a, -1, axis=1), [X]),
+        (lambda a: paddle.norm(a * a, inf, axis=1), [X]),
+        (lambda a: paddle.norm(a, "nuc"), [X]),
+        (lambda a: L.matrix_norm(a, 2), [X]),
+        (lambda a: L.matrix_norm(a * a, 1), [X]),
+        (lambda a, b: paddle.dist(a, b, 3), [X, X + A[0, 0]]),
+        (paddle.cdist, [A, B]),
+        (lambda a, b: paddle.cdist(a * a, b, 1.0), [A, B]),
+        (paddle.pdist, [X]),
+        (L.cov, [X]),
+        (L.corrcoef, [X]),
+    ],
+)
 def test_gradients(f, arrays):
     check_grad(f, *arrays, order=2, rtol=2e-5, atol=2e-5)
 

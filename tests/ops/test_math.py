@@ -2,22 +2,34 @@ import math
 
 import numpy as np
 import pytest
-from _check import check_grad, compare
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import paddle
+
+from _check import check_grad, compare
 
 nan, inf = math.nan, math.inf
 A, B = np.array([[0.7, -1.3, 2.1]]), np.array([[1.4], [-0.6]])
 
 # name: (the same function of NumPy, two operands whose shapes broadcast)
 SMOOTH = {
-    "add": (np.add, A, B), "subtract": (np.subtract, A, B), "multiply": (np.multiply, A, B),
+    "add": (np.add, A, B),
+    "subtract": (np.subtract, A, B),
+    "multiply": (np.multiply, A, B),
     "divide": (np.divide, A, B),
-    "remainder": (np.remainder, A, B), "pow": (np.power, np.abs(A), B), "maximum": (np.maximum, A, B),
-    "minimum": (np.minimum, A, B), "fmax": (np.fmax, A, B), "fmin": (np.fmin, A, B), "hypot": (np.hypot, A, B),
-    "atan2": (np.arctan2, A, B), "logaddexp": (np.logaddexp, A, B), "copysign": (np.copysign, A, B),
-    "heaviside": (np.heaviside, A, B), "ldexp": (lambda x, y: x * 2.0 ** y, A, B),
+    "remainder": (np.remainder, A, B),
+    "pow": (np.power, np.abs(A), B),
+    "maximum": (np.maximum, A, B),
+    "minimum": (np.minimum, A, B),
+    "fmax": (np.fmax, A, B),
+    "fmin": (np.fmin, A, B),
+    "hypot": (np.hypot, A, B),
+    "atan2": (np.arctan2, A, B),
+    "logaddexp": (np.logaddexp, A, B),
+    "copysign": (np.copysign, A, B),
+    "heaviside": (np.heaviside, A, B),
+    "ldexp": (lambda x, y: x * 2.0**y, A, B),
 }
 
 
@@ -42,11 +54,24 @@ def test_empty_and_scalar_shapes(name):
 def test_operators_of_python():
     x, a = paddle.to_tensor([1.5, -2.5]), np.array([1.5, -2.5], "float32")
     with np.errstate(invalid="ignore"):
-        power = a ** a
-    for got, want in ((x + 2, a + 2), (2 + x, 2 + a), (x - 2, a - 2), (2 - x, 2 - a), (x * 3, a * 3), (3 * x, 3 * a),
-                      (x / 2, a / 2), (3 / x, 3 / a), (x // 2, a // 2), (3 // x, 3 // a),
-                      (x % 2, a % 2), (3 % x, 3 % a),
-                      (x ** 2, a ** 2), (2 ** x, 2 ** a), (x ** x, power)):
+        power = a**a
+    for got, want in (
+        (x + 2, a + 2),
+        (2 + x, 2 + a),
+        (x - 2, a - 2),
+        (2 - x, 2 - a),
+        (x * 3, a * 3),
+        (3 * x, 3 * a),
+        (x / 2, a / 2),
+        (3 / x, 3 / a),
+        (x // 2, a // 2),
+        (3 // x, 3 // a),
+        (x % 2, a % 2),
+        (3 % x, 3 % a),
+        (x**2, a**2),
+        (2**x, 2**a),
+        (x**x, power),
+    ):
         compare(got, want)
 
 
@@ -61,11 +86,17 @@ def test_augmented_operators_make_new_tensors():
 
 def test_in_place_forms():
     x = paddle.to_tensor([1.0, 3.0])
-    steps = [(lambda: x.add_(paddle.ones([2])), [2.0, 4.0]), (lambda: x.subtract_(3), [-1.0, 1.0]),
-             (lambda: x.multiply_(x + 4), [-3.0, 5.0]), (lambda: x.divide_(2), [-1.5, 2.5]),
-             (lambda: x.remainder_(2), [0.5, 0.5]), (lambda: x.pow_(2), [0.25, 0.25]),
-             (lambda: x.clip_(0.5, 5.0), [0.5, 0.5]), (lambda: x.scale_(2.0, 1.0), [2.0, 2.0]),
-             (lambda: x.floor_divide_(1.5), [1.0, 1.0])]
+    steps = [
+        (lambda: x.add_(paddle.ones([2])), [2.0, 4.0]),
+        (lambda: x.subtract_(3), [-1.0, 1.0]),
+        (lambda: x.multiply_(x + 4), [-3.0, 5.0]),
+        (lambda: x.divide_(2), [-1.5, 2.5]),
+        (lambda: x.remainder_(2), [0.5, 0.5]),
+        (lambda: x.pow_(2), [0.25, 0.25]),
+        (lambda: x.clip_(0.5, 5.0), [0.5, 0.5]),
+        (lambda: x.scale_(2.0, 1.0), [2.0, 2.0]),
+        (lambda: x.floor_divide_(1.5), [1.0, 1.0]),
+    ]
     for step, want in steps:
         assert step() is x and x.tolist() == want
     with pytest.raises(ValueError, match="does not fit in place"):
@@ -120,8 +151,12 @@ def test_division_of_special_floats():
 
 def test_integer_division_by_zero_is_an_error():
     x = paddle.to_tensor([1, 2])
-    for divide in (lambda: x // 0, lambda: x % paddle.to_tensor([1, 0]), lambda: 5 // paddle.to_tensor([0]),
-                   lambda: paddle.divide(x, paddle.to_tensor([0]), rounding_mode="trunc")):
+    for divide in (
+        lambda: x // 0,
+        lambda: x % paddle.to_tensor([1, 0]),
+        lambda: 5 // paddle.to_tensor([0]),
+        lambda: paddle.divide(x, paddle.to_tensor([0]), rounding_mode="trunc"),
+    ):
         with pytest.raises(ValueError, match="integer division by zero"):
             divide()
 
@@ -133,42 +168,47 @@ def test_no_gradient_through_floor_divide():
 
 def test_pow_at_its_edges():
     x = paddle.to_tensor([-2.0, 0.0, 2.0], stop_gradient=False)
-    cases = [(2, [4, 0, 4], [-4, 0, 4]), (0, [1, 1, 1], [0, 0, 0]), (1.0, [-2, 0, 2], [1, 1, 1]),
-             (-1, [-0.5, inf, 0.5], [-0.25, -inf, -0.25]), (0.5, [nan, 0, 2 ** 0.5], [nan, inf, 2 ** -1.5])]
+    cases = [
+        (2, [4, 0, 4], [-4, 0, 4]),
+        (0, [1, 1, 1], [0, 0, 0]),
+        (1.0, [-2, 0, 2], [1, 1, 1]),
+        (-1, [-0.5, inf, 0.5], [-0.25, -inf, -0.25]),
+        (0.5, [nan, 0, 2**0.5], [nan, inf, 2**-1.5]),
+    ]
     for exponent, value, gradient in cases:
-        y = x ** exponent
+        y = x**exponent
         compare(y, value)
         compare(paddle.grad(y.sum(), x)[0], gradient)
     a, b = (paddle.to_tensor(v, stop_gradient=False) for v in ([0.0, 0.0, -2.0, 2.0], [0.0, 2.0, 2.0, -1.0]))
-    gradients = paddle.grad((a ** b).sum(), [a, b])
+    gradients = paddle.grad((a**b).sum(), [a, b])
     compare(gradients[0], [0.0, 0.0, -4.0, -0.25])
     compare(gradients[1], [0.0, 0.0, nan, 0.5 * math.log(2)])
 
 
 def test_pow_of_integers():
     i = paddle.to_tensor([2, -3])
-    assert (i ** 2).dtype == paddle.int64 and (i ** 2).tolist() == [4, 9] and (i ** 31).tolist() == [2 ** 31, -3 ** 31]
-    assert (i ** 2.0).dtype == paddle.float32
+    assert (i**2).dtype == paddle.int64 and (i**2).tolist() == [4, 9] and (i**31).tolist() == [2**31, -(3**31)]
+    assert (i**2.0).dtype == paddle.float32
     assert (i ** paddle.to_tensor([3, 0])).tolist() == [8, 1]
     assert (2 ** i.abs()).tolist() == [4, 8]
-    for power in (lambda: i ** -1, lambda: 2 ** i, lambda: i ** paddle.to_tensor([1, -1])):
+    for power in (lambda: i**-1, lambda: 2**i, lambda: i ** paddle.to_tensor([1, -1])):
         with pytest.raises(ValueError, match="negative integers"):
             power()
 
 
 def test_changing_exponents_do_not_compile_again():
     x = paddle.ones([3])
-    x ** 2.25, x + 0.5, x * 0.5
+    x**2.25, x + 0.5, x * 0.5
     with paddle.utils.count_compiles() as counter:
         for number in (2.5, 3.75, 1e3):
-            x ** number, x + number, x * number
+            x**number, x + number, x * number
     assert counter.compiles == 0
 
 
 def test_complex_arithmetic():
     a, b = np.array([1 + 2j, 3 - 1j], "complex64"), np.array([2 - 1j, 1j], "complex64")
     x, y = paddle.to_tensor(a, stop_gradient=False), paddle.to_tensor(b, stop_gradient=False)
-    for got, want in ((x * y, a * b), (x / y, a / b), (x ** 2, a ** 2), (x ** y, a ** b)):
+    for got, want in ((x * y, a * b), (x / y, a / b), (x**2, a**2), (x**y, a**b)):
         compare(got, want)
     # dL/dx = g conj(y) for the loss whose gradient at x * y is g, here 1
     gradients = paddle.grad((x * y).real().sum(), [x, y])
@@ -178,9 +218,12 @@ def test_complex_arithmetic():
 
 def test_ties_and_nan_of_maximum_and_minimum():
     a, b = ([1.0, 2.0, nan, 1.0], [1.0, 5.0, 1.0, nan])
-    want = {"maximum": ([1, 5, nan, nan], [0.5, 0, 0, 0], [0.5, 1, 0, 0]),
-            "minimum": ([1, 2, nan, nan], [0.5, 1, 0, 0], [0.5, 0, 0, 0]),
-            "fmax": ([1, 5, 1, 1], [1, 0, 0, 1], [0, 1, 1, 0]), "fmin": ([1, 2, 1, 1], [1, 1, 0, 1], [0, 0, 1, 0])}
+    want = {
+        "maximum": ([1, 5, nan, nan], [0.5, 0, 0, 0], [0.5, 1, 0, 0]),
+        "minimum": ([1, 2, nan, nan], [0.5, 1, 0, 0], [0.5, 0, 0, 0]),
+        "fmax": ([1, 5, 1, 1], [1, 0, 0, 1], [0, 1, 1, 0]),
+        "fmin": ([1, 2, 1, 1], [1, 1, 0, 1], [0, 0, 1, 0]),
+    }
     for name, (value, dx, dy) in want.items():
         x, y = paddle.to_tensor(a, stop_gradient=False), paddle.to_tensor(b, stop_gradient=False)
         z = getattr(paddle, name)(x, y)
@@ -264,7 +307,7 @@ def test_copysign_nextafter_heaviside():
 
 def test_ldexp():
     out = paddle.ldexp(paddle.to_tensor([1, 2, 1]), paddle.to_tensor([3, -1, 120]))
-    assert out.dtype == paddle.float32 and out.tolist() == [8.0, 1.0, 2.0 ** 120]
+    assert out.dtype == paddle.float32 and out.tolist() == [8.0, 1.0, 2.0**120]
     assert paddle.ldexp(paddle.to_tensor([1.0], dtype="float64"), paddle.to_tensor([3])).dtype == paddle.float64
 
 

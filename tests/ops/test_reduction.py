@@ -1,28 +1,62 @@
 """Reductions: official types, edge cases and gradients."""
+
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
 
 import paddle
+
 from _check import check_grad, compare
 
 inf, nan = float("inf"), float("nan")
 X = np.random.RandomState(0).randn(3, 4)
-REDUCTIONS = ["sum", "mean", "prod", "max", "min", "amax", "amin", "all", "any", "std", "var", "nansum", "nanmean",
-              "logsumexp",
-              "count_nonzero"]
+REDUCTIONS = [
+    "sum",
+    "mean",
+    "prod",
+    "max",
+    "min",
+    "amax",
+    "amin",
+    "all",
+    "any",
+    "std",
+    "var",
+    "nansum",
+    "nanmean",
+    "logsumexp",
+    "count_nonzero",
+]
 
 
-@pytest.mark.parametrize("name, expected", [
-    ("sum", {"bool": "int64", "uint8": "uint8", "int8": "int8", "int16": "int16", "int32": "int64", "int64": "int64",
-             "float16": "float16",
-             "complex64": "complex64"}),
-    ("mean", {"bool": "bool", "int32": "int32", "int64": "int64", "float64": "float64"}),
-    ("prod", {"int32": "int32", "int64": "int64", "float32": "float32"}),
-    ("std", {"int32": "float32", "float64": "float64", "complex64": "float32"}),
-    ("nansum", {"int32": "int64"}), ("nanmean", {"int64": "float32"}), ("logsumexp", {"int64": "float32"}),
-    ("count_nonzero", {"bool": "int64", "bfloat16": "int64"}), ("all", {"float32": "bool", "complex64": "bool"})])
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        (
+            "sum",
+            {
+                "bool": "int64",
+                "uint8": "uint8",
+                "int8": "int8",
+                "int16": "int16",
+                "int32": "int64",
+                "int64": "int64",
+                "float16": "float16",
+                "complex64": "complex64",
+            },
+        ),
+        ("mean", {"bool": "bool", "int32": "int32", "int64": "int64", "float64": "float64"}),
+        ("prod", {"int32": "int32", "int64": "int64", "float32": "float32"}),
+        ("std", {"int32": "float32", "float64": "float64", "complex64": "float32"}),
+        ("nansum", {"int32": "int64"}),
+        ("nanmean", {"int64": "float32"}),
+        ("logsumexp", {"int64": "float32"}),
+        ("count_nonzero", {"bool": "int64", "bfloat16": "int64"}),
+        ("all", {"float32": "bool", "complex64": "bool"}),
+    ],
+)
 def test_result_types(name, expected):
     for given_type, wanted in expected.items():
         assert getattr(paddle, name)(paddle.ones([2]).astype(given_type)).dtype.name == wanted
@@ -36,8 +70,10 @@ def test_axes_and_keepdim_as_numpy(data):
     keepdim = data.draw(st.booleans())
     x = np.arange(np.prod(shape), dtype="float64").reshape(shape) - 3
     for name in ("sum", "mean", "max"):
-        compare(getattr(paddle, name)(paddle.to_tensor(x), axes, keepdim=keepdim),
-                getattr(np, name)(x, tuple(axes), keepdims=keepdim))
+        compare(
+            getattr(paddle, name)(paddle.to_tensor(x), axes, keepdim=keepdim),
+            getattr(np, name)(x, tuple(axes), keepdims=keepdim),
+        )
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
@@ -56,9 +92,21 @@ def test_bad_axes_and_0d(name):
     assert f(x, []).shape == [] and f(x, paddle.to_tensor(1)).shape == [2] and f(x, dim=0).shape == [3]
 
 
-@pytest.mark.parametrize("name, whole", [("sum", 0.0), ("mean", nan), ("prod", 1.0), ("std", nan), ("nansum", 0.0),
-                                         ("nanmean", nan),
-                                         ("logsumexp", -inf), ("all", True), ("any", False), ("count_nonzero", 0)])
+@pytest.mark.parametrize(
+    "name, whole",
+    [
+        ("sum", 0.0),
+        ("mean", nan),
+        ("prod", 1.0),
+        ("std", nan),
+        ("nansum", 0.0),
+        ("nanmean", nan),
+        ("logsumexp", -inf),
+        ("all", True),
+        ("any", False),
+        ("count_nonzero", 0),
+    ],
+)
 def test_no_elements(name, whole):
     x = paddle.zeros([0, 3])
     compare(getattr(paddle, name)(x), whole)
@@ -130,13 +178,24 @@ def test_out_is_written():
     compare(out, [2.0, 2.0, 2.0])
 
 
-@pytest.mark.parametrize("f, x", [
-    (lambda a: paddle.sum(a * a, axis=0), X), (lambda a: paddle.mean(a * a, axis=[0]), X),
-    (lambda a: paddle.prod(a, axis=1), X),
-    (paddle.prod, [0.0, 2.0, 3.0]), (paddle.prod, [0.0, 0.0, 3.0]), (lambda a: paddle.logsumexp(a, axis=1), X),
-    (lambda a: paddle.logsumexp(a, keepdim=True), X), (lambda a: paddle.std(a, axis=1), X), (paddle.var, X),
-    (lambda a: paddle.max(a * a, axis=0), X), (lambda a: paddle.min(a * a, axis=[0, 1], keepdim=True), X),
-    (lambda a: paddle.nansum(a * a), X), (lambda a: paddle.nanmean(a * a, axis=0), X),
-    (lambda a: paddle.reduce_as(a * a, paddle.zeros([4], "float64")), X)])
+@pytest.mark.parametrize(
+    "f, x",
+    [
+        (lambda a: paddle.sum(a * a, axis=0), X),
+        (lambda a: paddle.mean(a * a, axis=[0]), X),
+        (lambda a: paddle.prod(a, axis=1), X),
+        (paddle.prod, [0.0, 2.0, 3.0]),
+        (paddle.prod, [0.0, 0.0, 3.0]),
+        (lambda a: paddle.logsumexp(a, axis=1), X),
+        (lambda a: paddle.logsumexp(a, keepdim=True), X),
+        (lambda a: paddle.std(a, axis=1), X),
+        (paddle.var, X),
+        (lambda a: paddle.max(a * a, axis=0), X),
+        (lambda a: paddle.min(a * a, axis=[0, 1], keepdim=True), X),
+        (lambda a: paddle.nansum(a * a), X),
+        (lambda a: paddle.nanmean(a * a, axis=0), X),
+        (lambda a: paddle.reduce_as(a * a, paddle.zeros([4], "float64")), X),
+    ],
+)
 def test_gradients(f, x):
     check_grad(f, x, order=2, rtol=2e-5, atol=2e-5)

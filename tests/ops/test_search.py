@@ -1,9 +1,12 @@
 """Positions, sorting, selection, binary search, distinct values."""
+
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import paddle
+
 from _check import check_grad, compare
 
 nan, inf = float("nan"), float("inf")
@@ -19,9 +22,13 @@ def test_arg_extrema():
     assert paddle.argmax(t(1.0), axis=0, keepdim=True).shape == [1]
     assert paddle.argmax(t([1.0, nan, 2.0])).item() == 1
     assert paddle.argmax(paddle.zeros([0, 3]), axis=1).shape == [0]
-    for call in (lambda: paddle.argmax(x, axis=5), lambda: paddle.argmax(x, dtype="float32"),
-                 lambda: paddle.argmax(paddle.zeros([0])),
-                 lambda: paddle.argmin(paddle.zeros([0, 3]), axis=0), lambda: paddle.argmax(t(1.0), axis=1)):
+    for call in (
+        lambda: paddle.argmax(x, axis=5),
+        lambda: paddle.argmax(x, dtype="float32"),
+        lambda: paddle.argmax(paddle.zeros([0])),
+        lambda: paddle.argmin(paddle.zeros([0, 3]), axis=0),
+        lambda: paddle.argmax(t(1.0), axis=1),
+    ):
         with pytest.raises(ValueError, match="arg"):
             call()
 
@@ -100,13 +107,17 @@ def test_mode():
 def test_searchsorted():
     s = t([1.0, 3.0, 5.0, 9.0])
     assert paddle.searchsorted(s, t([0.0, 3.0, 10.0])).tolist() == [0, 1, 4]
-    assert paddle.searchsorted(s, t([3.0]), right=True).tolist() == [2] == paddle.searchsorted(s, t([3.0]),
-                                                                                               side="right").tolist()
+    assert (
+        paddle.searchsorted(s, t([3.0]), right=True).tolist()
+        == [2]
+        == paddle.searchsorted(s, t([3.0]), side="right").tolist()
+    )
     assert paddle.searchsorted(s, t(3.0), out_int32=True).dtype is paddle.int32
     assert paddle.searchsorted(t([[1.0, 3.0], [2.0, 4.0]]), t([[2.0], [3.0]])).tolist() == [[1], [1]]
     assert paddle.searchsorted(t([5.0, 1.0, 3.0]), t([3.0, 6.0]), sorter=t([1, 2, 0])).tolist() == [1, 3]
-    assert paddle.searchsorted(s, t([nan])).tolist() == [4] and paddle.searchsorted(paddle.zeros([0]),
-                                                                                    t([1.0])).tolist() == [0]
+    assert paddle.searchsorted(s, t([nan])).tolist() == [4] and paddle.searchsorted(
+        paddle.zeros([0]), t([1.0])
+    ).tolist() == [0]
     assert paddle.bucketize(t([[0, 3], [9, 10]]), s).tolist() == [[0, 1], [3, 4]]
     with pytest.raises(ValueError):
         paddle.searchsorted(paddle.ones([2, 3]), paddle.ones([3, 3]))
@@ -129,8 +140,11 @@ def test_unique_axes_and_types():
     x = t([[1.0, 2.0], [0.0, 2.0], [1.0, 2.0]])
     rows, first, inverse, counts = paddle.unique(x, True, True, True, axis=0, dtype="int32")
     compare(rows, [[0, 2], [1, 2]])
-    assert (first.tolist(), inverse.tolist(), counts.tolist()) == ([1, 0], [1, 0, 1],
-                                                                   [1, 2]) and first.dtype is paddle.int32
+    assert (first.tolist(), inverse.tolist(), counts.tolist()) == (
+        [1, 0],
+        [1, 0, 1],
+        [1, 2],
+    ) and first.dtype is paddle.int32
     assert paddle.unique(t([nan, 1.0, nan])).shape == [3]
     assert paddle.unique(t(2.0)).shape == [1] and paddle.unique(paddle.zeros([0, 2]), axis=0).shape == [0, 2]
     compare(paddle.unique_consecutive(t([[1, 1], [1, 1], [2, 1]]), axis=0), [[1, 1], [2, 1]])
@@ -140,9 +154,15 @@ def test_unique_axes_and_types():
         paddle.unique(x, True, dtype="float32")
 
 
-@pytest.mark.parametrize("f", [
-    lambda a: paddle.sort(a * a, axis=0, descending=True), lambda a: paddle.topk(a * a, 2, axis=0)[0],
-    lambda a: paddle.topk(a * a, 2, largest=False)[0], lambda a: paddle.kthvalue(a * a, 2)[0],
-    lambda a: paddle.mode(a * a)[0]])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: paddle.sort(a * a, axis=0, descending=True),
+        lambda a: paddle.topk(a * a, 2, axis=0)[0],
+        lambda a: paddle.topk(a * a, 2, largest=False)[0],
+        lambda a: paddle.kthvalue(a * a, 2)[0],
+        lambda a: paddle.mode(a * a)[0],
+    ],
+)
 def test_gradients(f):
     check_grad(f, X, order=2)

@@ -3,18 +3,24 @@ import math
 import numpy as np
 import pytest
 import scipy.special as sp
-from _check import check_grad, compare
 
 import paddle
+
+from _check import check_grad, compare
 
 nan, inf = math.nan, math.inf
 
 # name: (the function of SciPy, points)
 SMOOTH = {
-    "erf": (sp.erf, [-2.0, 0.0, 0.7]), "erfinv": (sp.erfinv, [-0.9, 0.0, 0.5]),
+    "erf": (sp.erf, [-2.0, 0.0, 0.7]),
+    "erfinv": (sp.erfinv, [-0.9, 0.0, 0.5]),
     "digamma": (sp.digamma, [-0.5, 0.3, 4.0]),
-    "lgamma": (sp.gammaln, [0.3, 1.5, 7.0]), "gammaln": (sp.gammaln, [0.3, 1.5, 7.0]), "i0": (sp.i0, [-2.0, 0.0, 3.0]),
-    "i0e": (sp.i0e, [-2.0, 0.5, 3.0]), "i1": (sp.i1, [-2.0, 0.0, 3.0]), "i1e": (sp.i1e, [-2.0, 0.5, 3.0]),
+    "lgamma": (sp.gammaln, [0.3, 1.5, 7.0]),
+    "gammaln": (sp.gammaln, [0.3, 1.5, 7.0]),
+    "i0": (sp.i0, [-2.0, 0.0, 3.0]),
+    "i0e": (sp.i0e, [-2.0, 0.5, 3.0]),
+    "i1": (sp.i1, [-2.0, 0.0, 3.0]),
+    "i1e": (sp.i1e, [-2.0, 0.5, 3.0]),
     "sinc": (np.sinc, [-1.3, 0.0, 0.4]),
 }
 
@@ -41,7 +47,7 @@ def test_poles():
     x = paddle.to_tensor([0.0, -0.0, -1.0, 1.0, inf], stop_gradient=False)
     y = paddle.digamma(x)
     compare(y, [-inf, inf, nan, -0.5772157, inf])
-    compare(paddle.grad(y.sum(), x)[0][:4], [inf, inf, inf, math.pi ** 2 / 6])
+    compare(paddle.grad(y.sum(), x)[0][:4], [inf, inf, inf, math.pi**2 / 6])
     y = paddle.lgamma(x)
     compare(y, [inf, inf, inf, 0.0, inf], atol=1e-6)
     compare(paddle.grad(y.sum(), x)[0][:2], [-inf, inf])

@@ -1,8 +1,10 @@
 """Medians, quantiles, histograms."""
+
 import numpy as np
 import pytest
 
 import paddle
+
 from _check import check_grad, compare
 
 nan, inf = float("nan"), float("inf")
@@ -54,8 +56,10 @@ def test_quantile_as_numpy(how):
     x = paddle.to_tensor(X)
     for q in (0.0, 0.3, 0.5, 1.0):
         compare(paddle.quantile(x, q, axis=1, interpolation=how), np.quantile(X, q, axis=1, method=how))
-    compare(paddle.quantile(x, [0.1, 0.9], axis=0, keepdim=True, interpolation=how),
-            np.quantile(X, [0.1, 0.9], 0, keepdims=True, method=how))
+    compare(
+        paddle.quantile(x, [0.1, 0.9], axis=0, keepdim=True, interpolation=how),
+        np.quantile(X, [0.1, 0.9], 0, keepdims=True, method=how),
+    )
 
 
 def test_quantile_edges():
@@ -128,7 +132,14 @@ def test_bincount():
         paddle.bincount(t([1.0]))
 
 
-@pytest.mark.parametrize("f", [lambda a: paddle.median(a * a, axis=1), lambda a: paddle.nanmedian(a * a),
-                               lambda a: paddle.quantile(a * a, 0.3, axis=1), lambda a: paddle.quantile(a, [0.2, 0.6])])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: paddle.median(a * a, axis=1),
+        lambda a: paddle.nanmedian(a * a),
+        lambda a: paddle.quantile(a * a, 0.3, axis=1),
+        lambda a: paddle.quantile(a, [0.2, 0.6]),
+    ],
+)
 def test_gradients(f):
     check_grad(f, X, order=2)

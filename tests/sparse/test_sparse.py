@@ -1,4 +1,5 @@
 """paddle.sparse against dense NumPy and behaviour of the official package."""
+
 import copy
 import pickle
 
@@ -34,6 +35,7 @@ def dense(shape, seed=0, keep=0.5):
 
 # ---- what a sparse tensor is ----
 
+
 def test_attributes():
     x, y = coo(), csr()
     assert (x.is_sparse(), x.is_sparse_coo(), x.is_sparse_csr(), x.is_dense()) == (True, True, False, False)
@@ -49,9 +51,11 @@ def test_attributes():
 def test_print():
     assert repr(coo()) == (
         "Tensor(shape=[3, 4], dtype=paddle.float32, place=Place(cpu), stop_gradient=True, \n"
-        "       indices=[[0, 1, 2],\n                [1, 2, 0]], \n       values=[ 1., -2.,  3.])")
-    assert repr(csr()).endswith("crows=[0, 2, 3, 5], \n       cols=[1, 3, 2, 0, 1], \n"
-                                "       values=[ 1., -2.,  3.,  4.,  5.])")
+        "       indices=[[0, 1, 2],\n                [1, 2, 0]], \n       values=[ 1., -2.,  3.])"
+    )
+    assert repr(csr()).endswith(
+        "crows=[0, 2, 3, 5], \n       cols=[1, 3, 2, 0, 1], \n       values=[ 1., -2.,  3.,  4.,  5.])"
+    )
 
 
 def test_index_types_are_kept_and_cast():
@@ -91,39 +95,56 @@ def test_coalesce():
     assert x.coalesce().nnz() == 2 and x.to_sparse_csr().nnz() == 3
 
 
-@pytest.mark.parametrize("call, error", [
-    (lambda: S.sparse_coo_tensor([[0, 5], [1, 2]], [1.0, 2.0], [2, 3]), ValueError),
-    (lambda: S.sparse_coo_tensor([[-1], [0]], [1.0], [2, 2]), ValueError),
-    (lambda: S.sparse_coo_tensor([[0, 1], [1, 2]], [1.0], [2, 3]), ValueError),
-    (lambda: S.sparse_coo_tensor([0, 1], [1.0, 2.0], [3]), ValueError),
-    (lambda: S.sparse_coo_tensor([[0], [1]], [1.0], [3]), ValueError),
-    (lambda: S.sparse_coo_tensor([[0, 1]], [[1.0, 2], [3, 4]], [2, 3]), ValueError),
-    (lambda: S.sparse_coo_tensor(np.zeros((2, 0), "int64"), np.zeros(0)), ValueError),
-    (lambda: S.sparse_coo_tensor([[0.5], [1.0]], [1.0], [2, 2]), TypeError),
-    (lambda: S.sparse_csr_tensor([0, 1], [0], [1.0], [3, 3]), ValueError),
-    (lambda: S.sparse_csr_tensor([0, 1, 1, 1], [7], [1.0], [3, 3]), ValueError),
-    (lambda: S.sparse_csr_tensor([0, 2, 1, 2], [0, 1], [1.0, 2.0], [3, 3]), ValueError),
-    (lambda: S.sparse_csr_tensor([1, 2, 2, 2], [0, 1], [1.0, 2.0], [3, 3]), ValueError),
-    (lambda: S.sparse_csr_tensor([0, 1, 1, 1], [0], [1.0, 2.0], [3, 3]), ValueError),
-    (lambda: S.sparse_csr_tensor([0, 1], [0], [1.0], [3]), ValueError)])
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda: S.sparse_coo_tensor([[0, 5], [1, 2]], [1.0, 2.0], [2, 3]), ValueError),
+        (lambda: S.sparse_coo_tensor([[-1], [0]], [1.0], [2, 2]), ValueError),
+        (lambda: S.sparse_coo_tensor([[0, 1], [1, 2]], [1.0], [2, 3]), ValueError),
+        (lambda: S.sparse_coo_tensor([0, 1], [1.0, 2.0], [3]), ValueError),
+        (lambda: S.sparse_coo_tensor([[0], [1]], [1.0], [3]), ValueError),
+        (lambda: S.sparse_coo_tensor([[0, 1]], [[1.0, 2], [3, 4]], [2, 3]), ValueError),
+        (lambda: S.sparse_coo_tensor(np.zeros((2, 0), "int64"), np.zeros(0)), ValueError),
+        (lambda: S.sparse_coo_tensor([[0.5], [1.0]], [1.0], [2, 2]), TypeError),
+        (lambda: S.sparse_csr_tensor([0, 1], [0], [1.0], [3, 3]), ValueError),
+        (lambda: S.sparse_csr_tensor([0, 1, 1, 1], [7], [1.0], [3, 3]), ValueError),
+        (lambda: S.sparse_csr_tensor([0, 2, 1, 2], [0, 1], [1.0, 2.0], [3, 3]), ValueError),
+        (lambda: S.sparse_csr_tensor([1, 2, 2, 2], [0, 1], [1.0, 2.0], [3, 3]), ValueError),
+        (lambda: S.sparse_csr_tensor([0, 1, 1, 1], [0], [1.0, 2.0], [3, 3]), ValueError),
+        (lambda: S.sparse_csr_tensor([0, 1], [0], [1.0], [3]), ValueError),
+    ],
+)
 def test_creation_refuses(call, error):
     with pytest.raises(error, match="sparse_c"):
         call()
 
 
-@pytest.mark.parametrize("call", [
-    lambda: paddle.tanh(coo()), lambda: coo() + 1.0, lambda: coo()[0], lambda: coo().numpy(),
-    lambda: paddle.matmul(coo(), csr()),
-    lambda: paddle.zeros_like(coo()), lambda: bool(coo()), lambda: S.sin(paddle.ones([2])),
-    lambda: paddle.ones([2]).values(),
-    lambda: coo().crows(), lambda: csr().indices(), lambda: csr().coalesce(), lambda: S.add(coo(), csr()),
-    lambda: S.add(coo(), paddle.ones([3, 4]))])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: paddle.tanh(coo()),
+        lambda: coo() + 1.0,
+        lambda: coo()[0],
+        lambda: coo().numpy(),
+        lambda: paddle.matmul(coo(), csr()),
+        lambda: paddle.zeros_like(coo()),
+        lambda: bool(coo()),
+        lambda: S.sin(paddle.ones([2])),
+        lambda: paddle.ones([2]).values(),
+        lambda: coo().crows(),
+        lambda: csr().indices(),
+        lambda: csr().coalesce(),
+        lambda: S.add(coo(), csr()),
+        lambda: S.add(coo(), paddle.ones([3, 4])),
+    ],
+)
 def test_dense_and_sparse_do_not_mix_silently(call):
     with pytest.raises(TypeError, match="sparse"):
         call()
 
 
 # ---- conversions ----
+
 
 @settings(max_examples=12, deadline=None)
 @given(shape=st.lists(st.integers(0, 3), min_size=1, max_size=4), seed=st.integers(0, 9), data=st.data())
@@ -160,20 +181,38 @@ def test_compiled_functions_do_not_know_the_places():
     import jax
 
     from paddle.engine.tensor import _make
+
     with pytest.raises(RuntimeError, match="to_sparse_coo"):
         jax.jit(lambda a: _make(a).to_sparse_coo(1).values()._value)(np.ones(3, "float32"))
     x = coo()
 
     def f(values):  # but values may be unknown
         return S.matmul(S.tanh(x.like(_make(values))), t(np.ones((4, 2), "float32")))._value
+
     np.testing.assert_allclose(jax.jit(f)(x.values().numpy()), f(x.values()._value), rtol=1e-6)
 
 
 # ---- functions of values ----
 
-UNARY = dict(sin=np.sin, tan=np.tan, asin=np.arcsin, atan=np.arctan, sinh=np.sinh, asinh=np.arcsinh, atanh=np.arctanh,
-             tanh=np.tanh, square=np.square, sqrt=np.sqrt, log1p=np.log1p, expm1=np.expm1, abs=np.abs, neg=np.negative,
-             deg2rad=np.deg2rad, rad2deg=np.rad2deg, isnan=np.isnan)
+UNARY = dict(
+    sin=np.sin,
+    tan=np.tan,
+    asin=np.arcsin,
+    atan=np.arctan,
+    sinh=np.sinh,
+    asinh=np.arcsinh,
+    atanh=np.arctanh,
+    tanh=np.tanh,
+    square=np.square,
+    sqrt=np.sqrt,
+    log1p=np.log1p,
+    expm1=np.expm1,
+    abs=np.abs,
+    neg=np.negative,
+    deg2rad=np.deg2rad,
+    rad2deg=np.rad2deg,
+    isnan=np.isnan,
+)
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -188,13 +227,22 @@ def test_unary(name):
 def test_power_and_operators():
     x = coo()
     compare(S.pow(x, 2.0).values(), [1, 4, 9])
-    for y, want in ((x ** 2, [1, 4, 9]), (-x, [-1, 2, -3]), (abs(x), [1, 2, 3]), (x * 2.0, [2, -4, 6]),
-                    (2 * x, [2, -4, 6]),
-                    (x / 2, [0.5, -1, 1.5]), (x + x, [2, -4, 6]), (x - x, [0, 0, 0]), (x * x, [1, 4, 9])):
+    for y, want in (
+        (x**2, [1, 4, 9]),
+        (-x, [-1, 2, -3]),
+        (abs(x), [1, 2, 3]),
+        (x * 2.0, [2, -4, 6]),
+        (2 * x, [2, -4, 6]),
+        (x / 2, [0.5, -1, 1.5]),
+        (x + x, [2, -4, 6]),
+        (x - x, [0, 0, 0]),
+        (x * x, [1, 4, 9]),
+    ):
         compare(y.values(), want)
 
 
 # ---- two tensors ----
+
 
 def other():
     return S.sparse_coo_tensor([[0, 1, 2], [1, 1, 0]], [10.0, 20.0, 0.0], [3, 4])
@@ -238,15 +286,21 @@ def test_binary_types_and_errors():
     with pytest.raises(ValueError, match="add"):
         S.add(coo(), S.sparse_coo_tensor([[0], [1]], [1.0], [3, 5]))
     with pytest.raises(ValueError, match="too many"):
-        huge = S.sparse_coo_tensor([[0], [1]], [1.0], [10 ** 6, 10 ** 6])
+        huge = S.sparse_coo_tensor([[0], [1]], [1.0], [10**6, 10**6])
         S.divide(huge, huge)
 
 
 # ---- products ----
 
+
 @settings(max_examples=4, deadline=None)
-@given(m=st.integers(1, 4), k=st.integers(1, 4), n=st.integers(1, 4), seed=st.integers(0, 99),
-       batch=st.lists(st.integers(1, 2), max_size=1))
+@given(
+    m=st.integers(1, 4),
+    k=st.integers(1, 4),
+    n=st.integers(1, 4),
+    seed=st.integers(0, 99),
+    batch=st.lists(st.integers(1, 2), max_size=1),
+)
 def test_matmul(m, k, n, seed, batch):
     a, b = dense((*batch, m, k), seed), dense((*batch, k, n), seed + 1)
     want, sparse_a, sparse_b = a @ b, t(a).to_sparse_coo(a.ndim), t(b).to_sparse_coo(b.ndim)
@@ -271,12 +325,17 @@ def test_mv_and_addmm():
     compare(coo() @ t(b), coo().to_dense().numpy() @ b)
 
 
-@pytest.mark.parametrize("call", [
-    lambda: S.matmul(coo(), paddle.ones([3, 2])), lambda: S.matmul(coo(), paddle.ones([4])),
-    lambda: S.mv(coo(), paddle.ones([3])),
-    lambda: S.addmm(paddle.ones([2, 2]), coo(), paddle.ones([4, 2])),
-    lambda: S.masked_matmul(paddle.ones([3, 2]), paddle.ones([2, 3]), csr()),
-    lambda: S.matmul(paddle.ones([2, 3, 4]).to_sparse_coo(2), paddle.ones([2, 4, 2]))])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: S.matmul(coo(), paddle.ones([3, 2])),
+        lambda: S.matmul(coo(), paddle.ones([4])),
+        lambda: S.mv(coo(), paddle.ones([3])),
+        lambda: S.addmm(paddle.ones([2, 2]), coo(), paddle.ones([4, 2])),
+        lambda: S.masked_matmul(paddle.ones([3, 2]), paddle.ones([2, 3]), csr()),
+        lambda: S.matmul(paddle.ones([2, 3, 4]).to_sparse_coo(2), paddle.ones([2, 4, 2])),
+    ],
+)
 def test_products_refuse(call):
     with pytest.raises(ValueError, match="matmul|mv|addmm"):
         call()
@@ -293,10 +352,11 @@ def test_pca_finds_the_singular_values(center):
     u, s, v = S.pca_lowrank(t(x).to_sparse_coo(2), q=5, center=center)
     x = x - x.mean(0) * center
     np.testing.assert_allclose(s.numpy(), np.linalg.svd(x, compute_uv=False), rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose((u * s) .matmul(v.transpose([1, 0])).numpy(), x, atol=1e-4)
+    np.testing.assert_allclose((u * s).matmul(v.transpose([1, 0])).numpy(), x, atol=1e-4)
 
 
 # ---- other shapes ----
+
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 99), data=st.data())
@@ -341,17 +401,28 @@ def test_mask_as_and_is_same_shape():
     assert coo().is_same_shape(x)
 
 
-@pytest.mark.parametrize("call", [
-    lambda: S.transpose(coo(), [0]), lambda: S.transpose(coo(), [0, 0]), lambda: S.transpose(coo(), [0, 5]),
-    lambda: S.reshape(coo(), [5, 3]), lambda: S.reshape(coo(), [-1, -1]), lambda: S.slice(coo(), [5], [0], [1]),
-    lambda: S.slice(coo(), [0], [0, 1], [1]), lambda: S.sum(coo(), 5), lambda: S.mask_as(paddle.ones([3, 3]), coo()),
-    lambda: S.reshape(paddle.ones([2, 2]).to_sparse_coo(1), [4])])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: S.transpose(coo(), [0]),
+        lambda: S.transpose(coo(), [0, 0]),
+        lambda: S.transpose(coo(), [0, 5]),
+        lambda: S.reshape(coo(), [5, 3]),
+        lambda: S.reshape(coo(), [-1, -1]),
+        lambda: S.slice(coo(), [5], [0], [1]),
+        lambda: S.slice(coo(), [0], [0, 1], [1]),
+        lambda: S.sum(coo(), 5),
+        lambda: S.mask_as(paddle.ones([3, 3]), coo()),
+        lambda: S.reshape(paddle.ones([2, 2]).to_sparse_coo(1), [4]),
+    ],
+)
 def test_shapes_refuse(call):
     with pytest.raises(ValueError, match="transpose|reshape|slice|sum|mask_as"):
         call()
 
 
 # ---- gradients ----
+
 
 def numeric(f, x, step=1e-6):
     out = np.zeros_like(x)
@@ -366,20 +437,30 @@ def numeric(f, x, step=1e-6):
 W = np.cos(np.arange(12.0)).reshape(3, 4)
 
 
-@pytest.mark.parametrize("f", [
-    lambda x: S.tanh(x).to_dense() * t(W), lambda x: S.multiply(x, x).to_dense() * t(W),
-    lambda x: S.add(x, S.square(x)).to_dense() * t(W),
-    lambda x: S.matmul(x, t(W.T.copy())), lambda x: S.matmul(x, S.transpose(x, [1, 0])).to_dense(),
-    lambda x: S.sum(x, 0).to_dense() ** 2,
-    lambda x: S.reshape(x, [4, 3]).to_dense() * t(W.reshape(4, 3)), lambda x: S.slice(x, [1], [1], [4]).to_dense() ** 2,
-    lambda x: S.coalesce(x).values() ** 2, lambda x: x.to_sparse_csr().values() ** 3,
-    lambda x: S.mask_as(x.to_dense() ** 2, x).values(),
-    lambda x: S.pow(S.divide(x, 2.0), 3.0).values(), lambda x: S.nn.functional.softmax(x).to_dense() * t(W)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: S.tanh(x).to_dense() * t(W),
+        lambda x: S.multiply(x, x).to_dense() * t(W),
+        lambda x: S.add(x, S.square(x)).to_dense() * t(W),
+        lambda x: S.matmul(x, t(W.T.copy())),
+        lambda x: S.matmul(x, S.transpose(x, [1, 0])).to_dense(),
+        lambda x: S.sum(x, 0).to_dense() ** 2,
+        lambda x: S.reshape(x, [4, 3]).to_dense() * t(W.reshape(4, 3)),
+        lambda x: S.slice(x, [1], [1], [4]).to_dense() ** 2,
+        lambda x: S.coalesce(x).values() ** 2,
+        lambda x: x.to_sparse_csr().values() ** 3,
+        lambda x: S.mask_as(x.to_dense() ** 2, x).values(),
+        lambda x: S.pow(S.divide(x, 2.0), 3.0).values(),
+        lambda x: S.nn.functional.softmax(x).to_dense() * t(W),
+    ],
+)
 def test_gradients_reach_the_values(f):
     indices = [[0, 2, 2, 0, 2], [1, 3, 0, 1, 1]]  # unsorted, one place twice
 
     def loss(values):
         return f(S.sparse_coo_tensor(indices, values, [3, 4], stop_gradient=False)).sum()
+
     values = np.array([0.5, -1.2, 0.8, 0.3, 0.9])
     leaf = t(values, stop_gradient=False)
     loss(leaf).backward()
@@ -391,6 +472,7 @@ def test_gradients_of_dense_factors():
 
     def loss(x):
         return (S.masked_matmul(x, t(b), S.cast(csr(), None, "float64")).values() ** 2).sum()
+
     x = t(a, stop_gradient=False)
     loss(x).backward()
     np.testing.assert_allclose(x.grad.numpy(), numeric(loss, a), rtol=1e-5, atol=1e-7)
@@ -425,7 +507,7 @@ def test_grad_hooks_and_wrong_gradients():
     seen = []
     x.register_hook(lambda g: seen.append(g) or g * 10.0)
     y = S.square(x)
-    first, = paddle.grad([y.to_dense().sum()], [x], retain_graph=True)
+    (first,) = paddle.grad([y.to_dense().sum()], [x], retain_graph=True)
     assert first.is_sparse_coo() and first.values().tolist() == [2, -4, 6]
     y.backward(coo([1.0, 1.0, 1.0]), retain_graph=True)
     assert seen[-1].values().tolist() == [2, -4, 6] and x.grad.values().tolist() == [20, -40, 60]
@@ -436,8 +518,8 @@ def test_grad_hooks_and_wrong_gradients():
 
 def test_second_derivatives():
     x = coo(stop_gradient=False)
-    first, = paddle.grad(S.pow(x, 3.0).to_dense().sum(), x, create_graph=True)
-    second, = paddle.grad(first.values().sum(), x)
+    (first,) = paddle.grad(S.pow(x, 3.0).to_dense().sum(), x, create_graph=True)
+    (second,) = paddle.grad(first.values().sum(), x)
     compare(second.values(), 6 * coo().values().numpy())
 
 
@@ -466,13 +548,14 @@ def test_second_derivatives_and_complex_numbers_of_products():
     x = csr(stop_gradient=False).astype("float64").detach()
     x.stop_gradient = False
     y = t(dense((4, 2), 1, 1).astype("float64"), stop_gradient=False)
-    first, = paddle.grad((S.matmul(x, y) ** 3).sum(), y, create_graph=True)
-    second, = paddle.grad((first ** 2).sum(), x)
+    (first,) = paddle.grad((S.matmul(x, y) ** 3).sum(), y, create_graph=True)
+    (second,) = paddle.grad((first**2).sum(), x)
 
     def loss(values):
         u = t(y.numpy(), stop_gradient=False)
-        g, = paddle.grad((S.matmul(x.detach().like(values), u) ** 3).sum(), u)
-        return (g ** 2).sum()
+        (g,) = paddle.grad((S.matmul(x.detach().like(values), u) ** 3).sum(), u)
+        return (g**2).sum()
+
     np.testing.assert_allclose(second.values().numpy(), numeric(loss, x.values().numpy()), rtol=1e-5)
     z = t(np.array([1 + 2j, 3 - 1j]), stop_gradient=False)
     m = S.sparse_coo_tensor([[0, 1], [1, 0]], z, [2, 2], stop_gradient=False)

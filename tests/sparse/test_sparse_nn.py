@@ -1,4 +1,5 @@
 """paddle.sparse.nn against the layers of paddle.nn on dense tensors."""
+
 import numpy as np
 import pytest
 
@@ -23,9 +24,15 @@ def dense_conv(x, w, **kwargs):
     return kind(t(x), t(np.moveaxis(w, (-1, -2), (0, 1)).copy()), data_format=layout, **kwargs).numpy()
 
 
-CONVOLUTIONS = [dict(), dict(padding=1), dict(stride=2, padding=1), dict(dilation=2, padding=2),
-                dict(padding="SAME", stride=2),
-                dict(padding=[1, 0, 1]), dict(padding=[1, 0, 0, 1, 1, 1])]
+CONVOLUTIONS = [
+    dict(),
+    dict(padding=1),
+    dict(stride=2, padding=1),
+    dict(dilation=2, padding=2),
+    dict(padding="SAME", stride=2),
+    dict(padding=[1, 0, 1]),
+    dict(padding=[1, 0, 0, 1, 1, 1]),
+]
 
 
 @pytest.mark.parametrize("kwargs", CONVOLUTIONS)
@@ -45,10 +52,11 @@ def test_conv2d_with_bias_stores_what_windows_meet():
 
 
 @pytest.mark.parametrize("dilation", [1, 2])
-@pytest.mark.parametrize("name, n",
-                         [("subm_conv2d", 2), ("subm_conv3d", 3), ("subm_conv2d_igemm", 2), ("subm_conv3d_igemm", 3)])
+@pytest.mark.parametrize(
+    "name, n", [("subm_conv2d", 2), ("subm_conv3d", 3), ("subm_conv2d_igemm", 2), ("subm_conv3d_igemm", 3)]
+)
 def test_submanifold_convolution_keeps_the_places(name, n, dilation):
-    x, w = volume((1, 3, 4, 3, 2)[:n + 1] + (2,)), weight(*[3] * n, 2, 3)
+    x, w = volume((1, 3, 4, 3, 2)[: n + 1] + (2,)), weight(*[3] * n, 2, 3)
     y = getattr(F, name)(t(x).to_sparse_coo(n + 1), t(w), dilation=dilation)
     assert y.indices().tolist() == t(x).to_sparse_coo(n + 1).indices().tolist()
     want = dense_conv(x, w, dilation=dilation, padding=dilation) * (x != 0).any(-1, keepdims=True)
@@ -70,16 +78,23 @@ def test_gradients_of_convolutions_are_those_of_dense_ones():
             out = F.conv3d(a.to_sparse_coo(4), b, padding=1).to_dense()
         else:
             out = D.conv3d(a, b.transpose([4, 3, 0, 1, 2]), padding=1, data_format="NDHWC")
-        (out ** 2).sum().backward()
+        (out**2).sum().backward()
         grads.append((a.grad.numpy(), b.grad.numpy()))
     stored = (x != 0).any(-1, keepdims=True)
     np.testing.assert_allclose(grads[0][0], grads[1][0] * stored, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(grads[0][1], grads[1][1], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("kwargs",
-                         [dict(kernel_size=2), dict(kernel_size=2, stride=1), dict(kernel_size=3, stride=2, padding=1),
-                                    dict(kernel_size=2, ceil_mode=True), dict(kernel_size=[1, 2, 2])])
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        dict(kernel_size=2),
+        dict(kernel_size=2, stride=1),
+        dict(kernel_size=3, stride=2, padding=1),
+        dict(kernel_size=2, ceil_mode=True),
+        dict(kernel_size=[1, 2, 2]),
+    ],
+)
 def test_max_pool_sees_stored_values_only(kwargs):
     x = volume((1, 3, 4, 5, 2), keep=0.3)
     stored = (x != 0).any(-1, keepdims=True)
@@ -94,20 +109,27 @@ def test_equal_maxima_all_get_the_gradient():
     assert x.grad.flatten().tolist() == [1, 2, 0, 1]
 
 
-@pytest.mark.parametrize("call", [
-    lambda x: F.conv3d(x, t(weight(2, 2, 2, 3, 1))), lambda x: F.conv3d(x, t(weight(2, 2, 2, 2))),
-    lambda x: F.conv3d(x, t(weight(9, 2, 2, 2, 1))),
-    lambda x: F.conv3d(x, t(weight(1, 1, 1, 2, 1)), groups=2),
-    lambda x: F.conv3d(x, t(weight(1, 1, 1, 2, 1)), data_format="NCDHW"),
-    lambda x: F.conv3d(x, t(weight(1, 1, 1, 2, 1)), stride=0),
-    lambda x: F.conv3d(x, t(weight(1, 1, 1, 2, 1)), t([1.0, 2.0])),
-    lambda x: F.conv3d(t(volume()).to_sparse_coo(5), t(weight(1, 1, 1, 2, 1))),
-    lambda x: F.conv2d(x, t(weight(1, 1, 2, 1))),
-    lambda x: F.max_pool3d(x, 9), lambda x: F.max_pool3d(x, 2, padding=2),
-    lambda x: F.max_pool3d(x, 2, data_format="NCDHW"),
-    lambda x: S.nn.Conv3D(2, 4, 3, groups=2), lambda x: S.nn.Conv3D(2, 4, 3, padding_mode="reflect"),
-    lambda x: S.nn.SubmConv3D(2, 4, 3, backend="foo"),
-    lambda x: S.nn.BatchNorm(2)(S.sparse_coo_tensor([[0]], [1.0], [2]))])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: F.conv3d(x, t(weight(2, 2, 2, 3, 1))),
+        lambda x: F.conv3d(x, t(weight(2, 2, 2, 2))),
+        lambda x: F.conv3d(x, t(weight(9, 2, 2, 2, 1))),
+        lambda x: F.conv3d(x, t(weight(1, 1, 1, 2, 1)), groups=2),
+        lambda x: F.conv3d(x, t(weight(1, 1, 1, 2, 1)), data_format="NCDHW"),
+        lambda x: F.conv3d(x, t(weight(1, 1, 1, 2, 1)), stride=0),
+        lambda x: F.conv3d(x, t(weight(1, 1, 1, 2, 1)), t([1.0, 2.0])),
+        lambda x: F.conv3d(t(volume()).to_sparse_coo(5), t(weight(1, 1, 1, 2, 1))),
+        lambda x: F.conv2d(x, t(weight(1, 1, 2, 1))),
+        lambda x: F.max_pool3d(x, 9),
+        lambda x: F.max_pool3d(x, 2, padding=2),
+        lambda x: F.max_pool3d(x, 2, data_format="NCDHW"),
+        lambda x: S.nn.Conv3D(2, 4, 3, groups=2),
+        lambda x: S.nn.Conv3D(2, 4, 3, padding_mode="reflect"),
+        lambda x: S.nn.SubmConv3D(2, 4, 3, backend="foo"),
+        lambda x: S.nn.BatchNorm(2)(S.sparse_coo_tensor([[0]], [1.0], [2])),
+    ],
+)
 def test_refused(call):
     with pytest.raises(ValueError, match="conv|Conv|pool|Norm"):
         call(t(volume()).to_sparse_coo(4))
@@ -115,8 +137,13 @@ def test_refused(call):
 
 def test_nothing_stored():
     x = paddle.zeros([1, 3, 3, 3, 2]).to_sparse_coo(4)
-    for y in (F.conv3d(x, t(weight(2, 2, 2, 2, 3))), F.subm_conv3d(x, t(weight(3, 3, 3, 2, 3))), F.max_pool3d(x, 2),
-              F.relu(x), F.softmax(x)):
+    for y in (
+        F.conv3d(x, t(weight(2, 2, 2, 2, 3))),
+        F.subm_conv3d(x, t(weight(3, 3, 3, 2, 3))),
+        F.max_pool3d(x, 2),
+        F.relu(x),
+        F.softmax(x),
+    ):
         assert y.nnz() == 0 and float(y.to_dense().abs().sum()) == 0
 
 
@@ -186,8 +213,9 @@ def test_texts_and_parameters():
     assert repr(layer) == "Conv3D(2, 3, kernel_size=[3, 3, 3], data_format=NDHWC)"
     assert layer.weight.shape == [3, 3, 3, 2, 3] and layer.bias.tolist() == [0, 0, 0]
     assert S.nn.Conv3D(2, 3, 3, bias_attr=False).bias is None
-    assert repr(S.nn.SubmConv2D(2, 3, 3,
-                                padding=1)) == "SubmConv2D(2, 3, kernel_size=[3, 3], padding=1, data_format=NHWC)"
+    assert (
+        repr(S.nn.SubmConv2D(2, 3, 3, padding=1)) == "SubmConv2D(2, 3, kernel_size=[3, 3], padding=1, data_format=NHWC)"
+    )
     assert repr(S.nn.MaxPool3D(2)) == "MaxPool3D(kernel_size=2, stride=None, padding=0)"
     std = float(S.nn.Conv3D(50, 30, 3).weight.std())
     assert abs(std - (2 / (50 * 27)) ** 0.5) < 0.001
@@ -195,8 +223,9 @@ def test_texts_and_parameters():
 
 def test_a_small_network_learns():
     paddle.seed(1)
-    net = paddle.nn.Sequential(S.nn.SubmConv3D(2, 4, 3), S.nn.BatchNorm(4), S.nn.ReLU(), S.nn.MaxPool3D(2),
-                               S.nn.Conv3D(4, 1, 1))
+    net = paddle.nn.Sequential(
+        S.nn.SubmConv3D(2, 4, 3), S.nn.BatchNorm(4), S.nn.ReLU(), S.nn.MaxPool3D(2), S.nn.Conv3D(4, 1, 1)
+    )
     optimizer = paddle.optimizer.Adam(0.02, parameters=net.parameters())
     x, losses = t(volume((2, 4, 4, 4, 2))).to_sparse_coo(4), []
     for _ in range(8):

@@ -1,4 +1,5 @@
 """Names of the tensor API that stand alone: constructors by type, windows, choices, module paths, files as memory."""
+
 import itertools
 import sys
 import types
@@ -14,10 +15,17 @@ t = paddle.to_tensor
 X = np.arange(12, dtype="float32").reshape(2, 3, 2)
 
 
-@pytest.mark.parametrize("name, dtype",
-                         [("FloatTensor", "float32"), ("LongTensor", "int64"), ("BoolTensor", "bool"),
-                          ("HalfTensor", "float16"),
-                                         ("ByteTensor", "uint8"), ("BFloat16Tensor", "bfloat16")])
+@pytest.mark.parametrize(
+    "name, dtype",
+    [
+        ("FloatTensor", "float32"),
+        ("LongTensor", "int64"),
+        ("BoolTensor", "bool"),
+        ("HalfTensor", "float16"),
+        ("ByteTensor", "uint8"),
+        ("BFloat16Tensor", "bfloat16"),
+    ],
+)
 def test_constructors_by_type(name, dtype):
     make = getattr(paddle, name)
     for data in ([1, 0, 2], np.array([1, 0, 2]), t([1, 0, 2])):
@@ -32,9 +40,16 @@ def test_constructors_by_type(name, dtype):
 
 
 @pytest.mark.parametrize("periodic", [True, False])
-@pytest.mark.parametrize("name, reference",
-                         [("hann_window", "hann"), ("hamming_window", "hamming"), ("blackman_window", "blackman"),
-                                             ("bartlett_window", "bartlett"), ("kaiser_window", ("kaiser", 12.0))])
+@pytest.mark.parametrize(
+    "name, reference",
+    [
+        ("hann_window", "hann"),
+        ("hamming_window", "hamming"),
+        ("blackman_window", "blackman"),
+        ("bartlett_window", "bartlett"),
+        ("kaiser_window", ("kaiser", 12.0)),
+    ],
+)
 def test_windows(name, reference, periodic):
     for n in (0, 1, 2, 7):
         got = getattr(paddle, name)(n, periodic, dtype="float64")
@@ -51,8 +66,9 @@ def test_other_coefficients_of_windows():
     compare(paddle.kaiser_window(4, True, 5.0), [0.03671089, 0.55285156, 1, 0.55285156])
 
 
-@pytest.mark.parametrize("n, r, repeat",
-                         [(3, 2, False), (3, 3, True), (2, 3, True), (3, 1, False), (3, 4, False), (0, 2, False)])
+@pytest.mark.parametrize(
+    "n, r, repeat", [(3, 2, False), (3, 3, True), (2, 3, True), (3, 1, False), (3, 4, False), (0, 2, False)]
+)
 def test_combinations(n, r, repeat):
     choose = itertools.combinations_with_replacement if repeat else itertools.combinations
     x = np.arange(n) * 10
@@ -74,8 +90,11 @@ def test_combinations_of_nothing_and_errors():
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_renorm(p, axis):
     others = tuple(a for a in range(3) if a != axis % 3)
-    norm = (np.abs(X) ** p).sum(others, keepdims=True) ** (1 / p) if p != float("inf") else np.abs(X).max(others,
-        keepdims=True)
+    norm = (
+        (np.abs(X) ** p).sum(others, keepdims=True) ** (1 / p)
+        if p != float("inf")
+        else np.abs(X).max(others, keepdims=True)
+    )
     compare(paddle.renorm(t(X), p, axis, 5.0), np.where(norm > 5, X * 5 / np.maximum(norm, 1e-9), X), rtol=1e-5)
     check_grad(lambda x: paddle.renorm(x, p, axis, 5.0), X + 0.3 * np.cos(np.arange(12)).reshape(X.shape))
 
@@ -87,8 +106,11 @@ def test_renorm_of_zeros_in_place_and_errors():
     y = t(X)
     assert paddle.renorm_(y, 1.0, 2, 2.05) is y
     compare(y[0, :, 1], [0.05694444, 0.17083333, 0.28472221])
-    for call in (lambda: paddle.renorm(t(X), 1.0, 3, 1.0), lambda: paddle.renorm(t(X), 0.0, 0, 1.0),
-                 lambda: paddle.renorm(t(X), 1.0, 0, -1.0)):
+    for call in (
+        lambda: paddle.renorm(t(X), 1.0, 3, 1.0),
+        lambda: paddle.renorm(t(X), 0.0, 0, 1.0),
+        lambda: paddle.renorm(t(X), 1.0, 0, -1.0),
+    ):
         with pytest.raises(ValueError, match="renorm"):
             call()
     with pytest.raises(TypeError, match="renorm"):
@@ -105,19 +127,24 @@ def test_top_p_sampling():
             seen[row].add(int(token[row, 0]))
     assert seen == [{0, 1}, {3}]
     many = t(np.tile(x.numpy()[:1], (400, 1)))
-    counts = np.bincount(paddle.tensor.top_p_sampling(many, paddle.full([400], 0.0),
-        mode="non-truncated")[1].numpy().ravel(), minlength=4)
+    counts = np.bincount(
+        paddle.tensor.top_p_sampling(many, paddle.full([400], 0.0), mode="non-truncated")[1].numpy().ravel(),
+        minlength=4,
+    )
     assert (np.abs(counts / 400 - x.numpy()[0]) < 0.12).all()
     first, second = (paddle.tensor.top_p_sampling(many, paddle.ones([400]), seed=3)[1].tolist() for _ in range(2))
     assert first == second
     seeds = paddle.full([400], 9, "int64")
-    assert len(set(map(tuple,
-                       paddle.tensor.top_p_sampling(many, paddle.ones([400]), topp_seed=seeds)[1].tolist()))) == 1
+    assert (
+        len(set(map(tuple, paddle.tensor.top_p_sampling(many, paddle.ones([400]), topp_seed=seeds)[1].tolist()))) == 1
+    )
     *_, top, ids = paddle.tensor.top_p_sampling(x, t([1.0, 1.0]), k=2, return_top=True)
     compare(top, [[0.5, 0.3], [0.7, 0.1]])
     assert ids[:, 0].tolist() == [0, 3]
-    assert set(paddle.tensor.top_p_sampling(many, paddle.ones([400]),
-                                            paddle.full([400], 0.2))[1].numpy().ravel()) <= {0, 1}
+    assert set(paddle.tensor.top_p_sampling(many, paddle.ones([400]), paddle.full([400], 0.2))[1].numpy().ravel()) <= {
+        0,
+        1,
+    }
     with pytest.raises(ValueError, match="ps"):
         paddle.tensor.top_p_sampling(x, t([1.0]))
     with pytest.raises(ValueError, match="mode"):
@@ -126,8 +153,13 @@ def test_top_p_sampling():
 
 def test_shapes_are_lists_that_stay_shapes():
     s = paddle.ones([2, 3]).shape
-    for value, want in ((s + [1], [2, 3, 1]), ([1] + s, [1, 2, 3]), ((1,) + s, [1, 2, 3]), (s[1:], [3]),
-                        (s * 2, [2, 3, 2, 3])):
+    for value, want in (
+        (s + [1], [2, 3, 1]),
+        ([1] + s, [1, 2, 3]),
+        ((1,) + s, [1, 2, 3]),
+        (s[1:], [3]),
+        (s * 2, [2, 3, 2, 3]),
+    ):
         assert type(value) is paddle.Size and value == want
     assert s == (2, 3) and s != (2, 4) and s.numel() == 6 and s[0] == 2
 
@@ -143,9 +175,11 @@ def test_data_types_have_official_numbers():
 def test_the_packages_of_the_official_tree_have_the_functions():
     for name in ("math", "linalg", "creation", "manipulation", "logic", "random", "search", "stat", "attribute", "ops"):
         module = sys.modules[f"paddle.tensor.{name}"]
-        functions = [(n, f) for n,
-                     f in vars(module).items() if isinstance(f,
-                         types.FunctionType) and f.__module__.startswith("paddle.ops")]
+        functions = [
+            (n, f)
+            for n, f in vars(module).items()
+            if isinstance(f, types.FunctionType) and f.__module__.startswith("paddle.ops")
+        ]
         assert functions
         for n, f in functions:
             assert getattr(paddle.tensor, n) is f
@@ -157,8 +191,11 @@ def test_arrays():
     a = paddle.tensor.create_array("float32", [paddle.ones([1])])
     paddle.tensor.array_write(paddle.zeros([1]), t(1), a)
     assert int(paddle.tensor.array_length(a)) == 2 and paddle.tensor.array_read(a, t([1])).tolist() == [0]
-    for call in (lambda: paddle.tensor.array_write(a[0], 5, a), lambda: paddle.tensor.array_read(a, 2),
-                 lambda: paddle.tensor.array_read(a, -1)):
+    for call in (
+        lambda: paddle.tensor.array_write(a[0], 5, a),
+        lambda: paddle.tensor.array_read(a, 2),
+        lambda: paddle.tensor.array_read(a, -1),
+    ):
         with pytest.raises(IndexError):
             call()
     with pytest.raises(TypeError):
@@ -200,9 +237,11 @@ def test_batches_of_readers():
 
 
 def test_hub(tmp_path):
-    (tmp_path / "hubconf.py").write_text("dependencies = ['numpy']\nimport part\n"
-                                         "def double(x=2):\n    'doubles'\n    return x * part.two\n"
-                                         "def _hidden(): pass\n")
+    (tmp_path / "hubconf.py").write_text(
+        "dependencies = ['numpy']\nimport part\n"
+        "def double(x=2):\n    'doubles'\n    return x * part.two\n"
+        "def _hidden(): pass\n"
+    )
     (tmp_path / "part.py").write_text("two = 2\n")
     hub, where = paddle.hub, str(tmp_path)
     assert hub.list(where, source="local") == ["double"] and hub.help(where, "double", source="local") == "doubles"

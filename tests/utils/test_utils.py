@@ -1,4 +1,5 @@
 """Helpers: nested structures, optional imports, deprecation, DLPack devices."""
+
 import collections
 
 import numpy as np
@@ -7,14 +8,16 @@ import pytest
 import paddle
 import paddle.utils as utils
 
-
 Point = collections.namedtuple("Point", "x y")
 
 
 def test_structures():
     nested = {"b": [1, (2, 3)], "a": Point(4, [5])}
     assert utils.flatten(nested) == [4, 5, 1, 2, 3]
-    assert utils.pack_sequence_as(nested, [v * 10 for v in utils.flatten(nested)]) == {"b": [10, (20, 30)], "a": Point(40, [50])}
+    assert utils.pack_sequence_as(nested, [v * 10 for v in utils.flatten(nested)]) == {
+        "b": [10, (20, 30)],
+        "a": Point(40, [50]),
+    }
     assert utils.map_structure(lambda a, b: a + b, nested, nested) == {"b": [2, (4, 6)], "a": Point(8, [10])}
     assert utils.is_sequence([1]) and utils.is_sequence({}) and not utils.is_sequence("text")
     assert utils.to_sequence(3) == [3] and utils.to_sequence((1, 2)) == [1, 2]
@@ -48,6 +51,7 @@ def test_deprecated():
     def old(value):
         """Documentation."""
         return value
+
     with pytest.warns(DeprecationWarning, match=r"old is deprecated since 3.0, use paddle.new instead \(slow\)"):
         assert old(3) == 3
     assert old.__doc__ == "Documentation." and old.__name__ == "old"
@@ -55,6 +59,7 @@ def test_deprecated():
     @utils.deprecated(level=2)
     def gone():
         return 1
+
     with pytest.raises(RuntimeError, match="gone is deprecated"):
         gone()
 

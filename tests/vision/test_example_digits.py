@@ -1,4 +1,5 @@
 """The example that trains on digits, as a user runs it."""
+
 import os
 import re
 import subprocess
@@ -13,8 +14,12 @@ ROOT = os.path.dirname(os.path.dirname(paddle.__file__))
 
 def run(*options):
     environment = dict(os.environ, PYTHONPATH=ROOT)
-    return subprocess.run([sys.executable, os.path.join(ROOT, "examples", "train_digits.py"), *options],
-                          capture_output=True, text=True, env=environment)
+    return subprocess.run(
+        [sys.executable, os.path.join(ROOT, "examples", "train_digits.py"), *options],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
 
 
 def test_it_learns_saves_and_loads(tmp_path):

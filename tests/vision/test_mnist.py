@@ -1,4 +1,5 @@
 """MNIST files: those that ship, those in the cache, damaged ones; and LeNet."""
+
 import gzip
 import io
 import os
@@ -57,7 +58,10 @@ def test_batches():
     data = MNIST(*digits_path("test"), mode="test", transform=paddle.vision.transforms.ToTensor())
     image, label = next(iter(paddle.io.DataLoader(data, batch_size=3)))
     assert (image.shape, image.dtype, label.shape, label.dtype) == (
-        [3, 1, 28, 28], paddle.float32, [3, 1], paddle.int64
+        [3, 1, 28, 28],
+        paddle.float32,
+        [3, 1],
+        paddle.int64,
     )  # official
     picture, _ = MNIST(*digits_path("test"), backend="cv2")[0]
     assert picture.shape == (28, 28) and picture.dtype == np.float32  # official
@@ -100,6 +104,7 @@ class Answer(io.BytesIO):
 def test_downloads(tmp_path, monkeypatch):
     monkeypatch.setenv("PADDLE_HOME", str(tmp_path))
     import urllib.request
+
     answers = []
     monkeypatch.setattr(urllib.request, "urlopen", lambda url, timeout: answers.pop(0))
     url, md5 = "https://example.com/w.pdparams", "900150983cd24fb0d6963f7d28e17f72"  # of b"abc"
@@ -130,13 +135,16 @@ HEADER = struct.pack(">IIII", 2051, 2, 28, 28)
 @pytest.mark.parametrize(
     "data, words",
     [
-        (gzip.compress(HEADER + bytes(1567)), "only 1567"), (gzip.compress(HEADER + bytes(1569)), "more"),
-        (gzip.compress(HEADER + bytes(1568))[:-12], "truncated|only"), (gzip.compress(HEADER)[:9], "truncated"),
-        (b"", "no idx file"), (gzip.compress(b"\0\0\x0d\x03" + HEADER[4:]), "no idx file"),
+        (gzip.compress(HEADER + bytes(1567)), "only 1567"),
+        (gzip.compress(HEADER + bytes(1569)), "more"),
+        (gzip.compress(HEADER + bytes(1568))[:-12], "truncated|only"),
+        (gzip.compress(HEADER)[:9], "truncated"),
+        (b"", "no idx file"),
+        (gzip.compress(b"\0\0\x0d\x03" + HEADER[4:]), "no idx file"),
         (b"hello, this is text", "no idx file"),
         (gzip.compress(struct.pack(">II", 2049, 5) + bytes(5)), "no idx file"),
         (gzip.compress(struct.pack(">IIII", 2051, 2**32 - 1, 2**32 - 1, 28)), "promises"),
-        (b"\x1f\x8b" + b"junk" * 20, "damaged")
+        (b"\x1f\x8b" + b"junk" * 20, "damaged"),
     ],
 )
 def test_damaged_files(tmp_path, data, words):
@@ -159,6 +167,7 @@ def test_files_that_do_not_belong_together(tmp_path):
 
 def test_image_backend(tmp_path):
     from PIL import Image
+
     path = str(tmp_path / "x.png")
     Image.fromarray(np.arange(12, dtype="uint8").reshape(2, 2, 3)).save(path)
     assert paddle.vision.get_image_backend() == "pil" and paddle.vision.image_load(path).size == (2, 2)
@@ -179,9 +188,16 @@ def test_lenet():
     net = paddle.vision.models.LeNet()
     shapes = {k: v.shape for k, v in net.state_dict().items()}  # official
     assert shapes == {
-        "features.0.weight": [6, 1, 3, 3], "features.0.bias": [6], "features.3.weight": [16, 6, 5, 5],
-        "features.3.bias": [16], "fc.0.weight": [400, 120], "fc.0.bias": [120], "fc.1.weight": [120, 84],
-        "fc.1.bias": [84], "fc.2.weight": [84, 10], "fc.2.bias": [10]
+        "features.0.weight": [6, 1, 3, 3],
+        "features.0.bias": [6],
+        "features.3.weight": [16, 6, 5, 5],
+        "features.3.bias": [16],
+        "fc.0.weight": [400, 120],
+        "fc.0.bias": [120],
+        "fc.1.weight": [120, 84],
+        "fc.1.bias": [84],
+        "fc.2.weight": [84, 10],
+        "fc.2.bias": [10],
     }
     x = paddle.ones([2, 1, 28, 28])
     assert net(x).shape == [2, 10] and paddle.vision.models.LeNet(num_classes=0)(x).shape == [2, 16, 5, 5]

@@ -1,4 +1,5 @@
 """Transforms, against Pillow, NumPy and values recorded from the official package 3.3.1."""
+
 import random
 
 import numpy as np
@@ -26,10 +27,15 @@ def array(img):
 @pytest.mark.parametrize(
     "picture, dtype, first",
     [
-        (PIL, "float32", 172 / 255), (PIL_GREY, "float32", 172 / 255), (GREY, "float32", 172 / 255),
-        (PICTURE.astype("int32"), "int32", 172), (PICTURE.astype("float64"), "float64", 172.0),
-        (PIL_GREY.convert("1"), "float32", 1.0), (Image.fromarray(GREY.astype("uint16") * 200), "int32", 34400),
-        (Image.fromarray(GREY.astype("float32")), "float32", 172.0), (PIL.convert("RGBA"), "float32", 172 / 255)
+        (PIL, "float32", 172 / 255),
+        (PIL_GREY, "float32", 172 / 255),
+        (GREY, "float32", 172 / 255),
+        (PICTURE.astype("int32"), "int32", 172),
+        (PICTURE.astype("float64"), "float64", 172.0),
+        (PIL_GREY.convert("1"), "float32", 1.0),
+        (Image.fromarray(GREY.astype("uint16") * 200), "int32", 34400),
+        (Image.fromarray(GREY.astype("float32")), "float32", 172.0),
+        (PIL.convert("RGBA"), "float32", 172 / 255),
     ],
     ids=lambda p: getattr(p, "mode", None),
 )
@@ -81,15 +87,22 @@ def plain(img):
     return np.rint(out.transpose(1, 2, 0) * 255) if isinstance(img, paddle.Tensor) else out
 
 
-@pytest.mark.parametrize("function, want", [
-    (T.hflip, PICTURE[:, ::-1]), (T.vflip, PICTURE[::-1]), (lambda x: T.crop(x, 1, 2, 3, 4), PICTURE[1:4, 2:6]),
-    (lambda x: T.center_crop(x, 4), PICTURE[1:5, 2:6]), (lambda x: T.center_crop(x, (3, 5)), PICTURE[2:5, 2:7]),
-    (lambda x: T.crop(x, 4, 4, 6, 6), np.pad(PICTURE, ((0, 4), (0, 2), (0, 0)))[4:10, 4:10]),
-    (lambda x: T.crop(x, -1, -2, 3, 3), np.pad(PICTURE, ((1, 0), (2, 0), (0, 0)))[:3, :3]),
-    (lambda x: T.pad(x, (1, 2, 3, 4)), np.pad(PICTURE, ((2, 4), (1, 3), (0, 0)))),
-    (lambda x: T.pad(x, (1, 2)), np.pad(PICTURE, ((2, 2), (1, 1), (0, 0)))),
-    (lambda x: T.pad(x, 2, padding_mode="edge"), np.pad(PICTURE, ((2, 2), (2, 2), (0, 0)), "edge")),
-    (lambda x: T.pad(x, 2, padding_mode="reflect"), np.pad(PICTURE, ((2, 2), (2, 2), (0, 0)), "reflect"))])
+@pytest.mark.parametrize(
+    "function, want",
+    [
+        (T.hflip, PICTURE[:, ::-1]),
+        (T.vflip, PICTURE[::-1]),
+        (lambda x: T.crop(x, 1, 2, 3, 4), PICTURE[1:4, 2:6]),
+        (lambda x: T.center_crop(x, 4), PICTURE[1:5, 2:6]),
+        (lambda x: T.center_crop(x, (3, 5)), PICTURE[2:5, 2:7]),
+        (lambda x: T.crop(x, 4, 4, 6, 6), np.pad(PICTURE, ((0, 4), (0, 2), (0, 0)))[4:10, 4:10]),
+        (lambda x: T.crop(x, -1, -2, 3, 3), np.pad(PICTURE, ((1, 0), (2, 0), (0, 0)))[:3, :3]),
+        (lambda x: T.pad(x, (1, 2, 3, 4)), np.pad(PICTURE, ((2, 4), (1, 3), (0, 0)))),
+        (lambda x: T.pad(x, (1, 2)), np.pad(PICTURE, ((2, 2), (1, 1), (0, 0)))),
+        (lambda x: T.pad(x, 2, padding_mode="edge"), np.pad(PICTURE, ((2, 2), (2, 2), (0, 0)), "edge")),
+        (lambda x: T.pad(x, 2, padding_mode="reflect"), np.pad(PICTURE, ((2, 2), (2, 2), (0, 0)), "reflect")),
+    ],
+)
 def test_exact_geometry(function, want):
     for kind, picture in kinds():
         assert np.array_equal(plain(function(picture)), want), kind
@@ -104,8 +117,12 @@ def test_pad_fills_and_symmetric():
             array(T.pad(picture, 2, padding_mode="symmetric")), np.pad(PICTURE, ((2, 2), (2, 2), (0, 0)), "symmetric")
         )
     for bad in (
-        dict(padding=(1, 2, 3)), dict(padding=-1), dict(padding="x"), dict(padding=1, padding_mode="x"),
-        dict(padding=1, fill=(1, 2)), dict(padding=1, fill="x")
+        dict(padding=(1, 2, 3)),
+        dict(padding=-1),
+        dict(padding="x"),
+        dict(padding=1, padding_mode="x"),
+        dict(padding=1, fill=(1, 2)),
+        dict(padding=1, fill="x"),
     ):
         for picture in (PICTURE, PIL):
             with pytest.raises(ValueError, match="pad"):
@@ -189,7 +206,7 @@ def test_grey():
 @pytest.mark.parametrize("name", ["adjust_brightness", "adjust_contrast", "adjust_hue"])
 def test_colour_changes_agree_between_kinds(name):
     function = getattr(T, name)
-    for factor in ((0.3, -0.2) if name == "adjust_hue" else (0.0, 0.5, 1.0, 1.7)):
+    for factor in (0.3, -0.2) if name == "adjust_hue" else (0.0, 0.5, 1.0, 1.7):
         want = array(function(PIL, factor)).astype(int)
         for _, picture in kinds()[1:]:
             near = np.abs(plain(function(picture, factor)).astype(int) - want)
@@ -238,10 +255,14 @@ def test_an_image_and_its_mask_get_the_same_crop():
 
 def test_random_crop():
     assert {T.RandomCrop(3)(p).shape[:2] for p in (PICTURE,) * 3} == {(3, 3)} and T.RandomCrop(4)(tensor()).shape == [
-        3, 4, 4
+        3,
+        4,
+        4,
     ]
     assert T.RandomCrop(10, pad_if_needed=True)(PIL).size == (10, 10) and T.RandomCrop(8, padding=2)(PICTURE).shape == (
-        8, 8, 3
+        8,
+        8,
+        3,
     )
     seen = {tuple(T.RandomCrop((6, 2))(PICTURE)[0, 0]) for _ in range(60)}
     assert seen == {tuple(PICTURE[0, i]) for i in range(7)}
@@ -252,10 +273,15 @@ def test_random_crop():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: T.RandomHorizontalFlip(), lambda: T.RandomCrop(3), lambda: T.RandomRotation(90),
-        lambda: T.RandomResizedCrop(3), lambda: T.ColorJitter(0.5, 0.5, 0.5, 0.2),
-        lambda: T.RandomAffine(30, (0.1, 0.1), (0.5, 1.5), 10), lambda: T.RandomPerspective(),
-        lambda: T.RandomErasing(value="random"), lambda: T.RandomVerticalFlip()
+        lambda: T.RandomHorizontalFlip(),
+        lambda: T.RandomCrop(3),
+        lambda: T.RandomRotation(90),
+        lambda: T.RandomResizedCrop(3),
+        lambda: T.ColorJitter(0.5, 0.5, 0.5, 0.2),
+        lambda: T.RandomAffine(30, (0.1, 0.1), (0.5, 1.5), 10),
+        lambda: T.RandomPerspective(),
+        lambda: T.RandomErasing(value="random"),
+        lambda: T.RandomVerticalFlip(),
     ],
 )
 @pytest.mark.parametrize("kind", [0, 1, 2])
@@ -267,6 +293,7 @@ def test_random_transforms_follow_the_seed_and_vary(make, kind):
         random.seed(seed)
         np.random.seed(seed)
         return plain(transform(picture)).tobytes()
+
     assert [run(s) for s in range(8)] == [run(s) for s in range(8)] and len({run(s) for s in range(8)}) > 1
 
 
@@ -279,12 +306,20 @@ def test_resized_crop_of_the_whole_picture():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: T.BrightnessTransform(-1.0), lambda: T.HueTransform(0.6), lambda: T.RandomErasing(prob=2.0),
-        lambda: T.RandomRotation(-5), lambda: T.RandomRotation((1, 2, 3)), lambda: T.RandomAffine(1, (2, 0)),
-        lambda: T.RandomAffine(1, scale=(0, 1)), lambda: T.RandomHorizontalFlip(2.0),
-        lambda: T.RandomResizedCrop(3, scale=(1, 0.5)), lambda: T.RandomPerspective(distortion_scale=2),
-        lambda: T.Pad((1, 2, 3)), lambda: T.to_tensor(PICTURE, "NCHW"), lambda: T.RandomErasing(value="x"),
-        lambda: T.ColorJitter(hue=(0.4, 0.1))
+        lambda: T.BrightnessTransform(-1.0),
+        lambda: T.HueTransform(0.6),
+        lambda: T.RandomErasing(prob=2.0),
+        lambda: T.RandomRotation(-5),
+        lambda: T.RandomRotation((1, 2, 3)),
+        lambda: T.RandomAffine(1, (2, 0)),
+        lambda: T.RandomAffine(1, scale=(0, 1)),
+        lambda: T.RandomHorizontalFlip(2.0),
+        lambda: T.RandomResizedCrop(3, scale=(1, 0.5)),
+        lambda: T.RandomPerspective(distortion_scale=2),
+        lambda: T.Pad((1, 2, 3)),
+        lambda: T.to_tensor(PICTURE, "NCHW"),
+        lambda: T.RandomErasing(value="x"),
+        lambda: T.ColorJitter(hue=(0.4, 0.1)),
     ],
 )
 def test_refused_values(make):
@@ -295,8 +330,14 @@ def test_refused_values(make):
 @pytest.mark.parametrize(
     "function",
     [
-        T.hflip, T.to_tensor, lambda x: T.resize(x, 3), lambda x: T.pad(x, 1), lambda x: T.rotate(x, 3),
-        lambda x: T.crop(x, 0, 0, 1, 1), F.to_grayscale, lambda x: T.adjust_hue(x, 0.1)
+        T.hflip,
+        T.to_tensor,
+        lambda x: T.resize(x, 3),
+        lambda x: T.pad(x, 1),
+        lambda x: T.rotate(x, 3),
+        lambda x: T.crop(x, 0, 0, 1, 1),
+        F.to_grayscale,
+        lambda x: T.adjust_hue(x, 0.1),
     ],
 )
 @pytest.mark.parametrize("thing", ["x", 3, None, np.zeros(3), np.zeros((1, 2, 3, 4))])

@@ -1,4 +1,5 @@
 """Attention of several heads with PyTorch's arguments."""
+
 from __future__ import annotations
 
 import math
@@ -40,12 +41,25 @@ class MultiheadAttention(Layer):
         ([3, 2, 8], [2, 3, 3])
     """
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None,
-                 vdim=None, batch_first=False, device=None, dtype=None):
+    def __init__(
+        self,
+        embed_dim,
+        num_heads,
+        dropout=0.0,
+        bias=True,
+        add_bias_kv=False,
+        add_zero_attn=False,
+        kdim=None,
+        vdim=None,
+        batch_first=False,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
-            raise errors.ValueError_(f"MultiheadAttention: num_heads must divide embed_dim, got {num_heads} and "
-                                     f"{embed_dim}")
+            raise errors.ValueError_(
+                f"MultiheadAttention: num_heads must divide embed_dim, got {num_heads} and {embed_dim}"
+            )
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
         self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
         self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
@@ -53,6 +67,7 @@ class MultiheadAttention(Layer):
 
         def parameter(shape: list[int], initial: Any) -> Any:
             return self.create_parameter(shape, dtype=dtype, default_initializer=initial, device=device)
+
         if self._same:
             self.in_proj_weight = parameter([3 * embed_dim, embed_dim], XavierUniform())
             self.in_proj_bias = parameter([3 * embed_dim], Constant(0.0)) if bias else None
@@ -76,9 +91,17 @@ class MultiheadAttention(Layer):
             biases = [getattr(self, f"{name}_proj_bias") for name in "qkv"]
         return [F.linear(x, w.transpose([1, 0]), b) for x, w, b in zip(inputs, weights, biases)]
 
-    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
-                average_attn_weights=True,
-                is_causal=False):
+    def forward(
+        self,
+        query,
+        key,
+        value,
+        key_padding_mask=None,
+        need_weights=True,
+        attn_mask=None,
+        average_attn_weights=True,
+        is_causal=False,
+    ):
         """(The result, shaped as the query; the weights [batch, length, keys], for each head [batch, heads, length,
         keys]
         with average_attn_weights=False, None with need_weights=False).
@@ -93,8 +116,10 @@ class MultiheadAttention(Layer):
         """
         single = query.ndim == 2
         if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
-            raise errors.ValueError_(f"MultiheadAttention: query, key and value must have two or three dimensions "
-                                     f"alike, got {query.ndim}, {key.ndim} and {value.ndim}")
+            raise errors.ValueError_(
+                f"MultiheadAttention: query, key and value must have two or three dimensions "
+                f"alike, got {query.ndim}, {key.ndim} and {value.ndim}"
+            )
         if single:
             query, key, value = (t.unsqueeze(0) for t in (query, key, value))
             key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -126,11 +151,13 @@ class MultiheadAttention(Layer):
 
     def _mask(self, padding: Any, mask: Any, causal: bool, length: int, keys: int, added: int, dtype: Any) -> Any:
         """What is added to the scores [batch, heads, length, keys], or None."""
+
         def numbers(m: Any) -> Any:
             if m.dtype.name != "bool":
                 return m.astype(dtype)
             zero = zeros(m.shape, dtype)
             return where(m, full_like(zero, -math.inf), zero)
+
         total = None
         if causal and mask is None:
             mask = ones([length, keys], "bool").triu(1)

@@ -1,4 +1,5 @@
 """PyTorch's forms of functions of neural networks."""
+
 from __future__ import annotations
 
 import math
@@ -57,8 +58,10 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
         >>> paddle.compat.nn.functional.unfold(paddle.ones([1, 1, 4, 4]), 2).shape
         [1, 4, 9]
     """
+
     def listed(value: Any) -> Any:
         return list(value) if isinstance(value, tuple) else value
+
     return F.unfold(input, listed(kernel_size), listed(stride), listed(padding), listed(dilation))
 
 
@@ -83,21 +86,24 @@ def pad(input, pad, mode="constant", value=0.0):
     if len(amounts) % 2 or len(amounts) > 2 * n:
         raise errors.ValueError_(f"pad: pad must hold two numbers for each of at most {n} axes, got {amounts}")
     if mode == "constant":
-        axes = [amounts[i:i + 2] for i in range(0, len(amounts), 2)][::-1]
+        axes = [amounts[i : i + 2] for i in range(0, len(amounts), 2)][::-1]
         full = [p for axis in [[0, 0]] * (n - len(axes)) + axes for p in axis]
         return F.pad(input, full, "constant", value) if n else input
     k = len(amounts) // 2
     if mode not in ("reflect", "replicate", "circular") or not 1 <= k <= 3 or n not in (k + 1, k + 2):
-        raise errors.ValueError_(f"pad: mode must be constant, or reflect, replicate or circular for the last 1 to 3 "
-                                 f"of {{2 to 5}} axes, got {mode!r} and {len(amounts)} amounts for {n} axes")
+        raise errors.ValueError_(
+            f"pad: mode must be constant, or reflect, replicate or circular for the last 1 to 3 "
+            f"of {{2 to 5}} axes, got {mode!r} and {len(amounts)} amounts for {n} axes"
+        )
     batched = input if n == k + 2 else input.unsqueeze(0)
     found = F.pad(batched, amounts, mode, data_format=("NCL", "NCHW", "NCDHW")[k - 1])
     return found if n == k + 2 else found.squeeze(0)
 
 
 @api(method=False)
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
-                                 enable_gqa=False):
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
     """softmax(query @ key^T * scale + mask) @ value.
 
     Args:
@@ -131,10 +137,12 @@ def attention_weights(query: Any, key: Any, attn_mask: Any, is_causal: bool, sca
     scores = matmul(query, key, transpose_y=True) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if is_causal:
         from ...ops.creation import ones
+
         attn_mask = ones([query.shape[-2], key.shape[-2]], "bool").tril()
     if attn_mask is not None:
         if attn_mask.dtype.name == "bool":
             from ...ops.creation import full_like
+
             scores = where(attn_mask, scores, full_like(scores, -math.inf))
         else:
             scores = scores + attn_mask

@@ -1,4 +1,5 @@
 """Layers with PyTorch's arguments."""
+
 from __future__ import annotations
 
 import math
@@ -17,8 +18,9 @@ class _AvgPool(Layer):
 
     _pool: Any = None
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
-                 divisor_override=None):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    ):
         super().__init__()
         self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
         self.ceil_mode, self.count_include_pad, self.divisor_override = ceil_mode, count_include_pad, divisor_override
@@ -50,8 +52,9 @@ class AvgPool1D(_AvgPool):
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
-        self.kernel_size, self.stride, self.padding = (tuple(v) if isinstance(v, (list, tuple)) else (v,) for v in (
-            self.kernel_size, self.stride, self.padding))
+        self.kernel_size, self.stride, self.padding = (
+            tuple(v) if isinstance(v, (list, tuple)) else (v,) for v in (self.kernel_size, self.stride, self.padding)
+        )
 
     def forward(self, input):
         return F.avg_pool1d(input, *map(list, (self.kernel_size, self.stride, self.padding)), **self._arguments())
@@ -109,10 +112,14 @@ class Linear(Layer):
         self.in_features, self.out_features = in_features, out_features
         bound = 1 / math.sqrt(in_features) if in_features else 0.0
         initial = Uniform(-bound, bound)
-        self.weight = self.create_parameter([out_features, in_features], dtype=dtype, default_initializer=initial,
-                                            device=device)
-        self.bias = self.create_parameter([out_features], dtype=dtype, default_initializer=initial,
-                                          device=device) if bias else None
+        self.weight = self.create_parameter(
+            [out_features, in_features], dtype=dtype, default_initializer=initial, device=device
+        )
+        self.bias = (
+            self.create_parameter([out_features], dtype=dtype, default_initializer=initial, device=device)
+            if bias
+            else None
+        )
         self._initial = initial
 
     @no_grad()
@@ -164,5 +171,7 @@ class Unfold(_Unfold):
         return functional.unfold(input, self.kernel_sizes, self.dilations, self.paddings, self.strides)
 
     def extra_repr(self):
-        return (f"kernel_size={self.kernel_sizes}, dilation={self.dilations}, padding={self.paddings}, "
-                f"stride={self.strides}")
+        return (
+            f"kernel_size={self.kernel_sizes}, dilation={self.dilations}, padding={self.paddings}, "
+            f"stride={self.strides}"
+        )

@@ -1,2 +1,3 @@
 """Distributed training of large models."""
+
 from . import utils

@@ -1,7 +1,9 @@
 """Recomputation: trading time for memory in the backward pass."""
+
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ...engine import errors
 from ...engine.recomputation import Segment
@@ -66,7 +68,7 @@ def recompute_sequential(ctx: dict | None, functions: Any, *args: Any, **kwargs:
     layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = max(len(layers) // segments, 1)
     for start in range(0, len(layers), size):
-        args = (recompute(_chain(layers[start:start + size]), *args, **kwargs),)
+        args = (recompute(_chain(layers[start : start + size]), *args, **kwargs),)
         kwargs = {}
     return args[0]
 
@@ -77,6 +79,7 @@ def _chain(layers: list) -> Callable:
         for layer in layers[1:]:
             out = layer(out)
         return out
+
     return run
 
 

@@ -1,4 +1,5 @@
 """Imperative mode before version 2: layers and the checkpoint guard."""
+
 from ...nn.layer import Layer
 from . import base, grad_clip
 from .base import no_grad, to_variable

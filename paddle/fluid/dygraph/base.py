@@ -1,8 +1,10 @@
 """What `paddle.fluid.dygraph.base` offered."""
+
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from ...engine.modes import no_grad
 from ...ops.creation import to_tensor

@@ -1,4 +1,5 @@
 """Recomputation as a context."""
+
 from __future__ import annotations
 
 from ...engine.recomputation import Segment

@@ -1,4 +1,5 @@
 """Rules for clipping gradients under their older names."""
+
 from ...nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 
 GradientClipByGlobalNorm = ClipGradByGlobalNorm

@@ -1,11 +1,13 @@
 """vjp, jvp, Jacobian and Hessian of a function of tensors."""
+
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ...autograd import functional as core
-from ...engine import errors
 from ...engine import autograd as tape
+from ...engine import errors
 from ...engine.modes import enable_grad
 from ...engine.tensor import Tensor
 from ...ops.creation import ones_like, zeros_like
@@ -30,8 +32,9 @@ def _vectors(v: Any, like: list[Tensor], name: str, what: str) -> list[Tensor]:
         return [ones_like(t) for t in like]
     v = list(v) if isinstance(v, (list, tuple)) else [v]
     if len(v) != len(like) or any(list(a.shape) != list(b.shape) for a, b in zip(v, like)):
-        raise errors.ValueError_(f"{name}: v must match the {what} in number and shape, got {errors.describe(v)} for "
-                                 f"{errors.describe(like)}")
+        raise errors.ValueError_(
+            f"{name}: v must match the {what} in number and shape, got {errors.describe(v)} for {errors.describe(like)}"
+        )
     return v
 
 
@@ -148,7 +151,9 @@ class Hessian(Jacobian):
     def _outputs(self, outs: list[Tensor], inputs: list[Tensor], batched: bool) -> Tensor:
         y = _flat(outs, batched)
         if y.shape[-1] != 1:
-            raise errors.ValueError_(f"Hessian: func must give one number{' a batch element' if batched else ''}, got {y.shape[-1]}")
+            raise errors.ValueError_(
+                f"Hessian: func must give one number{' a batch element' if batched else ''}, got {y.shape[-1]}"
+            )
         with enable_grad():
             found = tape.grad(y.sum(), inputs, create_graph=True, allow_unused=True)
             return _flat([x * 0 if g is None else g for g, x in zip(found, inputs)], batched)

@@ -1,4 +1,5 @@
 """Official switches of the primitive-operator system. Every operator here is made of primitives (XLA's) already."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,2 +1,3 @@
 """Distributed training: what is not yet settled."""
+
 from . import fleet

@@ -1,4 +1,5 @@
 """Layers on operators that officially are one kernel."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -23,8 +24,10 @@ def _one_device(name: str, nranks: int, ring_id: int = -1) -> None:
 
 
 def _norm(layer: Layer, size: int, scale_attr: Any, bias_attr: Any) -> tuple:
-    return (layer.create_parameter([size], scale_attr, default_initializer=Constant(1.0)),
-            layer.create_parameter([size], bias_attr, is_bias=True))
+    return (
+        layer.create_parameter([size], scale_attr, default_initializer=Constant(1.0)),
+        layer.create_parameter([size], bias_attr, is_bias=True),
+    )
 
 
 class FusedLinear(Layer):
@@ -140,12 +143,16 @@ class FusedBiasDropoutResidualLayerNorm(Layer):
         self.ln_scale, self.ln_bias = _norm(self, embed_dim, weight_attr, bias_attr)
 
     def forward(self, x, residual):
-        return F.fused_bias_dropout_residual_layer_norm(x, residual, self.linear_bias, self.ln_scale, self.ln_bias,
-                                                        self.dropout_rate, self._epsilon, self.training)
+        return F.fused_bias_dropout_residual_layer_norm(
+            x, residual, self.linear_bias, self.ln_scale, self.ln_bias, self.dropout_rate, self._epsilon, self.training
+        )
 
     def extra_repr(self):
-        return with_name(f"embed_dim={self.embed_dim}, dropout_rate={self.dropout_rate}, epsilon={self._epsilon}, "
-                         f"dtype={self._dtype}", self.name)
+        return with_name(
+            f"embed_dim={self.embed_dim}, dropout_rate={self.dropout_rate}, epsilon={self._epsilon}, "
+            f"dtype={self._dtype}",
+            self.name,
+        )
 
 
 class FusedMultiHeadAttention(Layer):
@@ -173,25 +180,49 @@ class FusedMultiHeadAttention(Layer):
         [1, 3, 4]
     """
 
-    def __init__(self, embed_dim, num_heads, dropout_rate=0.5, attn_dropout_rate=0.5, kdim=None, vdim=None,
-                 normalize_before=False, need_weights=False, qkv_weight_attr=None, qkv_bias_attr=None,
-                 linear_weight_attr=None, linear_bias_attr=None, pre_ln_scale_attr=None, pre_ln_bias_attr=None,
-                 ln_scale_attr=None, ln_bias_attr=None, epsilon=1e-05, nranks=1, ring_id=-1, transpose_qkv_wb=False,
-                 name=None):
+    def __init__(
+        self,
+        embed_dim,
+        num_heads,
+        dropout_rate=0.5,
+        attn_dropout_rate=0.5,
+        kdim=None,
+        vdim=None,
+        normalize_before=False,
+        need_weights=False,
+        qkv_weight_attr=None,
+        qkv_bias_attr=None,
+        linear_weight_attr=None,
+        linear_bias_attr=None,
+        pre_ln_scale_attr=None,
+        pre_ln_bias_attr=None,
+        ln_scale_attr=None,
+        ln_bias_attr=None,
+        epsilon=1e-05,
+        nranks=1,
+        ring_id=-1,
+        transpose_qkv_wb=False,
+        name=None,
+    ):
         super().__init__()
         _positive("FusedMultiHeadAttention", embed_dim=embed_dim, num_heads=num_heads)
         _one_device("FusedMultiHeadAttention", nranks, ring_id)
         if embed_dim % num_heads or need_weights:
-            raise errors.ValueError_(f"FusedMultiHeadAttention: num_heads must divide embed_dim and need_weights be False, "
-                                     f"got {num_heads}, {embed_dim} and {need_weights}")
+            raise errors.ValueError_(
+                f"FusedMultiHeadAttention: num_heads must divide embed_dim and need_weights be False, "
+                f"got {num_heads}, {embed_dim} and {need_weights}"
+            )
         self.normalize_before, self.embed_dim, self.num_heads = normalize_before, embed_dim, num_heads
         self.head_dim, self.kdim, self.vdim, self.need_weights = embed_dim // num_heads, kdim, vdim, need_weights
         self.transpose_qkv_wb, self._epsilon = transpose_qkv_wb, epsilon
         self.dropout_rate, self.attn_dropout_rate, self.name = dropout_rate, attn_dropout_rate, name
         shape = [3, num_heads, self.head_dim]
-        self.qkv_weight = self.create_parameter([embed_dim, 3 * embed_dim] if transpose_qkv_wb else [*shape, embed_dim],
-                                                qkv_weight_attr)
-        self.qkv_bias = self.create_parameter([3 * embed_dim] if transpose_qkv_wb else shape, qkv_bias_attr, is_bias=True)
+        self.qkv_weight = self.create_parameter(
+            [embed_dim, 3 * embed_dim] if transpose_qkv_wb else [*shape, embed_dim], qkv_weight_attr
+        )
+        self.qkv_bias = self.create_parameter(
+            [3 * embed_dim] if transpose_qkv_wb else shape, qkv_bias_attr, is_bias=True
+        )
         self.linear_weight = self.create_parameter([embed_dim, embed_dim], linear_weight_attr)
         self.linear_bias = self.create_parameter([embed_dim], linear_bias_attr, is_bias=True)
         self.pre_ln_scale = self.pre_ln_bias = self.ln_scale = self.ln_bias = None
@@ -205,14 +236,39 @@ class FusedMultiHeadAttention(Layer):
             if tensor is not None and tensor is not query:
                 raise errors.ValueError_(f"FusedMultiHeadAttention: {argument} must be None or the query itself")
         return F.fused_multi_head_attention(
-            query, self.qkv_weight, self.linear_weight, self.normalize_before, self.pre_ln_scale, self.pre_ln_bias,
-            self.ln_scale, self.ln_bias, self._epsilon, self.qkv_bias, self.linear_bias, cache, attn_mask,
-            self.dropout_rate, self.attn_dropout_rate, self._epsilon, self.training, num_heads=self.num_heads,
-            transpose_qkv_wb=self.transpose_qkv_wb)
+            query,
+            self.qkv_weight,
+            self.linear_weight,
+            self.normalize_before,
+            self.pre_ln_scale,
+            self.pre_ln_bias,
+            self.ln_scale,
+            self.ln_bias,
+            self._epsilon,
+            self.qkv_bias,
+            self.linear_bias,
+            cache,
+            attn_mask,
+            self.dropout_rate,
+            self.attn_dropout_rate,
+            self._epsilon,
+            self.training,
+            num_heads=self.num_heads,
+            transpose_qkv_wb=self.transpose_qkv_wb,
+        )
 
     def extra_repr(self):
-        names = ("embed_dim", "num_heads", "dropout_rate", "attn_dropout_rate", "_epsilon", "kdim", "vdim",
-                 "normalize_before", "need_weights")
+        names = (
+            "embed_dim",
+            "num_heads",
+            "dropout_rate",
+            "attn_dropout_rate",
+            "_epsilon",
+            "kdim",
+            "vdim",
+            "normalize_before",
+            "need_weights",
+        )
         text = ", ".join(f"{n.lstrip('_')}={getattr(self, n)}" for n in names)
         return with_name(f"{text}, dtype={self._dtype}", self.name)
 
@@ -241,10 +297,27 @@ class FusedFeedForward(Layer):
         [1, 3, 4]
     """
 
-    def __init__(self, d_model, dim_feedforward, dropout_rate=0.1, epsilon=1e-05, activation="relu", act_dropout_rate=None,
-                 normalize_before=False, linear1_weight_attr=None, linear1_bias_attr=None, linear2_weight_attr=None,
-                 linear2_bias_attr=None, ln1_scale_attr=None, ln1_bias_attr=None, ln2_scale_attr=None, ln2_bias_attr=None,
-                 nranks=1, ring_id=-1, name=None):
+    def __init__(
+        self,
+        d_model,
+        dim_feedforward,
+        dropout_rate=0.1,
+        epsilon=1e-05,
+        activation="relu",
+        act_dropout_rate=None,
+        normalize_before=False,
+        linear1_weight_attr=None,
+        linear1_bias_attr=None,
+        linear2_weight_attr=None,
+        linear2_bias_attr=None,
+        ln1_scale_attr=None,
+        ln1_bias_attr=None,
+        ln2_scale_attr=None,
+        ln2_bias_attr=None,
+        nranks=1,
+        ring_id=-1,
+        name=None,
+    ):
         super().__init__()
         _positive("FusedFeedForward", d_model=d_model, dim_feedforward=dim_feedforward)
         _one_device("FusedFeedForward", nranks, ring_id)
@@ -267,15 +340,31 @@ class FusedFeedForward(Layer):
         if cache is not None:
             raise errors.NotImplemented_("FusedFeedForward: a cache is not built")
         return F.fused_feedforward(
-            src, self._linear1_weight, self._linear2_weight, self._linear1_bias, self._linear2_bias, self._ln1_scale,
-            self._ln1_bias, self._ln2_scale, self._ln2_bias, self._act_dropout_rate, self._dropout_rate, self._act_method,
-            self._epsilon, self._epsilon, self._normalize_before, self.training)
+            src,
+            self._linear1_weight,
+            self._linear2_weight,
+            self._linear1_bias,
+            self._linear2_bias,
+            self._ln1_scale,
+            self._ln1_bias,
+            self._ln2_scale,
+            self._ln2_bias,
+            self._act_dropout_rate,
+            self._dropout_rate,
+            self._act_method,
+            self._epsilon,
+            self._epsilon,
+            self._normalize_before,
+            self.training,
+        )
 
     def extra_repr(self):
         return with_name(
             f"d_model={self._d_model}, dim_feedforward={self._dim_feedforward}, dropout_rate={self._dropout_rate}, "
             f"epsilon={self._epsilon}, activation={self._act_method}, act_dropout_rate={self._act_dropout_rate}, "
-            f"normalize_before={self._normalize_before}, dtype={self._dtype}", self.name)
+            f"normalize_before={self._normalize_before}, dtype={self._dtype}",
+            self.name,
+        )
 
 
 def _pair(attr: Any) -> list:
@@ -303,21 +392,50 @@ class FusedTransformerEncoderLayer(Layer):
         [1, 3, 4]
     """
 
-    def __init__(self, d_model, nhead, dim_feedforward, dropout_rate=0.1, activation="relu", attn_dropout_rate=None,
-                 act_dropout_rate=None, normalize_before=False, weight_attr=None, bias_attr=None):
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward,
+        dropout_rate=0.1,
+        activation="relu",
+        attn_dropout_rate=None,
+        act_dropout_rate=None,
+        normalize_before=False,
+        weight_attr=None,
+        bias_attr=None,
+    ):
         super().__init__()
         _positive("FusedTransformerEncoderLayer", d_model=d_model, nhead=nhead, dim_feedforward=dim_feedforward)
         weights, biases = _pair(weight_attr), _pair(bias_attr)
         self.normalize_before = normalize_before
         self.fused_attn = FusedMultiHeadAttention(
-            d_model, nhead, dropout_rate, dropout_rate if attn_dropout_rate is None else attn_dropout_rate,
-            normalize_before=normalize_before, qkv_weight_attr=weights[0], qkv_bias_attr=biases[0],
-            linear_weight_attr=weights[0], linear_bias_attr=biases[0], pre_ln_scale_attr=weights[0],
-            pre_ln_bias_attr=biases[0], ln_scale_attr=weights[0], ln_bias_attr=biases[0])
+            d_model,
+            nhead,
+            dropout_rate,
+            dropout_rate if attn_dropout_rate is None else attn_dropout_rate,
+            normalize_before=normalize_before,
+            qkv_weight_attr=weights[0],
+            qkv_bias_attr=biases[0],
+            linear_weight_attr=weights[0],
+            linear_bias_attr=biases[0],
+            pre_ln_scale_attr=weights[0],
+            pre_ln_bias_attr=biases[0],
+            ln_scale_attr=weights[0],
+            ln_bias_attr=biases[0],
+        )
         self.ffn = FusedFeedForward(
-            d_model, dim_feedforward, dropout_rate, activation=activation, act_dropout_rate=act_dropout_rate,
-            normalize_before=normalize_before, linear1_weight_attr=weights[1], linear1_bias_attr=biases[1],
-            linear2_weight_attr=weights[1], linear2_bias_attr=biases[1])
+            d_model,
+            dim_feedforward,
+            dropout_rate,
+            activation=activation,
+            act_dropout_rate=act_dropout_rate,
+            normalize_before=normalize_before,
+            linear1_weight_attr=weights[1],
+            linear1_bias_attr=biases[1],
+            linear2_weight_attr=weights[1],
+            linear2_bias_attr=biases[1],
+        )
 
     def forward(self, src, src_mask=None, cache=None):
         out = self.fused_attn(src, attn_mask=src_mask, cache=cache)
@@ -347,24 +465,60 @@ class FusedMultiTransformer(Layer):
         [1, 3, 4]
     """
 
-    def __init__(self, embed_dim, num_heads, dim_feedforward, dropout_rate=0.0, activation="gelu", normalize_before=True,
-                 ln_scale_attrs=None, ln_bias_attrs=None, qkv_weight_attrs=None, qkv_bias_attrs=None,
-                 linear_weight_attrs=None, linear_bias_attrs=None, ffn_ln_scale_attrs=None, ffn_ln_bias_attrs=None,
-                 ffn1_weight_attrs=None, ffn1_bias_attrs=None, ffn2_weight_attrs=None, ffn2_bias_attrs=None, epsilon=1e-05,
-                 residual_alpha=1.0, num_layers=-1, nranks=1, trans_qkvw=True, ring_id=-1, norm_type="layernorm",
-                 use_neox_rotary_style=False, gqa_group_size=-1, name=None):
+    def __init__(
+        self,
+        embed_dim,
+        num_heads,
+        dim_feedforward,
+        dropout_rate=0.0,
+        activation="gelu",
+        normalize_before=True,
+        ln_scale_attrs=None,
+        ln_bias_attrs=None,
+        qkv_weight_attrs=None,
+        qkv_bias_attrs=None,
+        linear_weight_attrs=None,
+        linear_bias_attrs=None,
+        ffn_ln_scale_attrs=None,
+        ffn_ln_bias_attrs=None,
+        ffn1_weight_attrs=None,
+        ffn1_bias_attrs=None,
+        ffn2_weight_attrs=None,
+        ffn2_bias_attrs=None,
+        epsilon=1e-05,
+        residual_alpha=1.0,
+        num_layers=-1,
+        nranks=1,
+        trans_qkvw=True,
+        ring_id=-1,
+        norm_type="layernorm",
+        use_neox_rotary_style=False,
+        gqa_group_size=-1,
+        name=None,
+    ):
         super().__init__()
         _positive("FusedMultiTransformer", embed_dim=embed_dim, num_heads=num_heads, dim_feedforward=dim_feedforward)
         _one_device("FusedMultiTransformer", nranks, ring_id)
         if isinstance(qkv_weight_attrs, (list, tuple)):
             num_layers = len(qkv_weight_attrs)
         if num_layers <= 0 or embed_dim % num_heads:
-            raise errors.ValueError_(f"FusedMultiTransformer: num_layers must be positive and num_heads divide embed_dim, "
-                                     f"got {num_layers}, {num_heads} and {embed_dim}")
+            raise errors.ValueError_(
+                f"FusedMultiTransformer: num_layers must be positive and num_heads divide embed_dim, "
+                f"got {num_layers}, {num_heads} and {embed_dim}"
+            )
         self.normalize_before, self.embed_dim, self.num_heads = normalize_before, embed_dim, num_heads
-        self.head_dim, self.dropout_rate, self.activation, self.name = embed_dim // num_heads, dropout_rate, activation, name
+        self.head_dim, self.dropout_rate, self.activation, self.name = (
+            embed_dim // num_heads,
+            dropout_rate,
+            activation,
+            name,
+        )
         self._epsilon, self._residual_alpha, self._trans_qkvw = epsilon, residual_alpha, trans_qkvw
-        self._norm_type, self._use_neox_rotary_style, self._gqa_group_size = norm_type, use_neox_rotary_style, gqa_group_size
+        self._norm_type, self._use_neox_rotary_style, self._gqa_group_size = (
+            norm_type,
+            use_neox_rotary_style,
+            gqa_group_size,
+        )
         heads = [3, num_heads] if gqa_group_size <= 0 else [num_heads + 2 * gqa_group_size]
         qkv = [*heads, self.head_dim]
         inner = dim_feedforward * (2 if activation in ("geglu", "swiglu") else 1)
@@ -380,6 +534,7 @@ class FusedMultiTransformer(Layer):
                 if parameter is not None:
                     self._parameters[parameter.name] = parameter
             return made
+
         self.ln_scales = make([embed_dim], ln_scale_attrs, default=one)
         self.ln_biases = make([embed_dim], ln_bias_attrs, True)
         self.qkv_weights = make([*qkv, embed_dim] if trans_qkvw else [embed_dim, *qkv], qkv_weight_attrs)
@@ -393,12 +548,50 @@ class FusedMultiTransformer(Layer):
         self.ffn2_weights = make([dim_feedforward, embed_dim], ffn2_weight_attrs)
         self.ffn2_biases = make([embed_dim], ffn2_bias_attrs, True)
 
-    def forward(self, src, attn_mask=None, caches=None, pre_caches=None, rotary_embs=None, rotary_emb_dims=0,
-                beam_offset=None, seq_lens=None, time_step=None):
+    def forward(
+        self,
+        src,
+        attn_mask=None,
+        caches=None,
+        pre_caches=None,
+        rotary_embs=None,
+        rotary_emb_dims=0,
+        beam_offset=None,
+        seq_lens=None,
+        time_step=None,
+    ):
         return F.fused_multi_transformer(
-            src, self.ln_scales, self.ln_biases, self.qkv_weights, self.qkv_biases, self.linear_weights,
-            self.linear_biases, self.ffn_ln_scales, self.ffn_ln_biases, self.ffn1_weights, self.ffn1_biases,
-            self.ffn2_weights, self.ffn2_biases, self.normalize_before, self._epsilon, self._residual_alpha, caches,
-            beam_offset, pre_caches, seq_lens, rotary_embs, time_step, attn_mask, self.dropout_rate, rotary_emb_dims,
-            self.activation, self.training, "upscale_in_train", self._trans_qkvw, -1, self._norm_type,
-            self._use_neox_rotary_style, self._gqa_group_size)
+            src,
+            self.ln_scales,
+            self.ln_biases,
+            self.qkv_weights,
+            self.qkv_biases,
+            self.linear_weights,
+            self.linear_biases,
+            self.ffn_ln_scales,
+            self.ffn_ln_biases,
+            self.ffn1_weights,
+            self.ffn1_biases,
+            self.ffn2_weights,
+            self.ffn2_biases,
+            self.normalize_before,
+            self._epsilon,
+            self._residual_alpha,
+            caches,
+            beam_offset,
+            pre_caches,
+            seq_lens,
+            rotary_embs,
+            time_step,
+            attn_mask,
+            self.dropout_rate,
+            rotary_emb_dims,
+            self.activation,
+            self.training,
+            "upscale_in_train",
+            self._trans_qkvw,
+            -1,
+            self._norm_type,
+            self._use_neox_rotary_style,
+            self._gqa_group_size,
+        )

@@ -1,4 +1,5 @@
 """paddle.incubate.optimizer: optimizers around others, and minimisation of functions."""
+
 from ...optimizer.lbfgs import LBFGS
 from . import functional
 from .gradient_merge import GradientMergeOptimizer

@@ -1,7 +1,9 @@
 """Minimisation of a function of one vector by quasi-Newton methods."""
+
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +53,7 @@ class _History:
         return r
 
     def update(self, s: np.ndarray, y: np.ndarray) -> None:
-        self.pairs = [*self.pairs, (s, y)][-self.size:]
+        self.pairs = [*self.pairs, (s, y)][-self.size :]
 
 
 def _start(name: str, x: Any, estimate: Any, search: str, dtype: str, counts: dict) -> tuple[np.ndarray, np.ndarray]:
@@ -64,29 +66,43 @@ def _start(name: str, x: Any, estimate: Any, search: str, dtype: str, counts: di
         if value <= 0:
             raise errors.ValueError_(f"{name}: {argument} must be positive, got {value}")
     if not isinstance(x, Tensor) or x.ndim != 1 or x.dtype.name != dtype:
-        raise errors.ValueError_(f"{name}: initial_position must be a Tensor of type {dtype} with one dimension, got "
-                                 f"{errors.describe(x)}")
+        raise errors.ValueError_(
+            f"{name}: initial_position must be a Tensor of type {dtype} with one dimension, got {errors.describe(x)}"
+        )
     n = x.shape[0]
     if estimate is None:
         return x.numpy(), np.eye(n, dtype=dtype)
     matrix = np.asarray(estimate.numpy() if isinstance(estimate, Tensor) else estimate, dtype)
     if matrix.shape != (n, n) or not np.allclose(matrix, matrix.T) or np.linalg.eigvalsh(matrix).min() <= 0:
-        raise errors.ValueError_(f"{name}: initial_inverse_hessian_estimate must be symmetric and positive definite with "
-                                 f"shape [{n}, {n}], got {errors.describe(estimate)}")
+        raise errors.ValueError_(
+            f"{name}: initial_inverse_hessian_estimate must be symmetric and positive definite with "
+            f"shape [{n}, {n}], got {errors.describe(estimate)}"
+        )
     return x.numpy(), matrix
 
 
-def _minimize(name: str, function: Callable, x: np.ndarray, inverse: Any, max_iters: int, tolerance_grad: float,
-              tolerance_change: float, tries: int, first_step: float) -> tuple:
+def _minimize(
+    name: str,
+    function: Callable,
+    x: np.ndarray,
+    inverse: Any,
+    max_iters: int,
+    tolerance_grad: float,
+    tolerance_change: float,
+    tries: int,
+    first_step: float,
+) -> tuple:
     """(converged, evaluations, position, value, gradient)"""
+
     def evaluate(point: np.ndarray) -> tuple[float, np.ndarray]:
         tensor = _make(put(point))
         tensor.stop_gradient = False
         with set_mode(grad=True):
             value = function(tensor)
             if not isinstance(value, Tensor) or value.size != 1:
-                raise errors.ValueError_(f"{name}: objective_func must return a Tensor of one element, got "
-                                         f"{errors.describe(value)}")
+                raise errors.ValueError_(
+                    f"{name}: objective_func must return a Tensor of one element, got {errors.describe(value)}"
+                )
             (gradient,) = grad(value, tensor)
         return float(value), gradient.numpy()
 
@@ -104,6 +120,7 @@ def _minimize(name: str, function: Callable, x: np.ndarray, inverse: Any, max_it
         def at(t: float) -> tuple[float, np.ndarray, float]:
             f, gradient = evaluate((x + t * d).astype(x.dtype))  # noqa: B023  (called in this iteration only)
             return f, gradient, float(gradient @ d)  # noqa: B023
+
         new, g_new, step, n = strong_wolfe(at, first_step, float(np.abs(d).max()), value, g, slope, limit=tries)
         calls += n
         s, y = (step * d).astype(x.dtype), g_new - g
@@ -115,13 +132,27 @@ def _minimize(name: str, function: Callable, x: np.ndarray, inverse: Any, max_it
             break
     else:
         converged = bool(np.abs(g).max(initial=0) < tolerance_grad)
-    return (*(_make(put(np.array([v]))) for v in (converged, np.int64(calls))), _make(put(x)),
-            _make(put(np.array(value, x.dtype))), _make(put(g)))
+    return (
+        *(_make(put(np.array([v]))) for v in (converged, np.int64(calls))),
+        _make(put(x)),
+        _make(put(np.array(value, x.dtype))),
+        _make(put(g)),
+    )
 
 
-def minimize_bfgs(objective_func, initial_position, max_iters=50, tolerance_grad=1e-7, tolerance_change=1e-9,
-                  initial_inverse_hessian_estimate=None, line_search_fn="strong_wolfe", max_line_search_iters=50,
-                  initial_step_length=1.0, dtype="float32", name=None):
+def minimize_bfgs(
+    objective_func,
+    initial_position,
+    max_iters=50,
+    tolerance_grad=1e-7,
+    tolerance_change=1e-9,
+    initial_inverse_hessian_estimate=None,
+    line_search_fn="strong_wolfe",
+    max_line_search_iters=50,
+    initial_step_length=1.0,
+    dtype="float32",
+    name=None,
+):
     """Minimise a function by the method of Broyden, Fletcher, Goldfarb and Shanno (Nocedal and Wright, Numerical
     optimization, 2006, algorithm 6.1).
 
@@ -150,17 +181,43 @@ def minimize_bfgs(objective_func, initial_position, max_iters=50, tolerance_grad
         [3.0]
     """
     who = "minimize_bfgs"
-    x, matrix = _start(who, initial_position, initial_inverse_hessian_estimate, line_search_fn, dtype,
-                       {"max_iters": max_iters, "max_line_search_iters": max_line_search_iters})
+    x, matrix = _start(
+        who,
+        initial_position,
+        initial_inverse_hessian_estimate,
+        line_search_fn,
+        dtype,
+        {"max_iters": max_iters, "max_line_search_iters": max_line_search_iters},
+    )
     inverse = _Inverse(matrix)
-    found = _minimize(who, objective_func, x, inverse, max_iters, tolerance_grad, tolerance_change, max_line_search_iters,
-                      initial_step_length)
+    found = _minimize(
+        who,
+        objective_func,
+        x,
+        inverse,
+        max_iters,
+        tolerance_grad,
+        tolerance_change,
+        max_line_search_iters,
+        initial_step_length,
+    )
     return (*found, _make(put(inverse.matrix.astype(dtype))))
 
 
-def minimize_lbfgs(objective_func, initial_position, history_size=100, max_iters=50, tolerance_grad=1e-8,
-                   tolerance_change=1e-8, initial_inverse_hessian_estimate=None, line_search_fn="strong_wolfe",
-                   max_line_search_iters=50, initial_step_length=1.0, dtype="float32", name=None):
+def minimize_lbfgs(
+    objective_func,
+    initial_position,
+    history_size=100,
+    max_iters=50,
+    tolerance_grad=1e-8,
+    tolerance_change=1e-8,
+    initial_inverse_hessian_estimate=None,
+    line_search_fn="strong_wolfe",
+    max_line_search_iters=50,
+    initial_step_length=1.0,
+    dtype="float32",
+    name=None,
+):
     """Minimise a function by BFGS with a limited memory (Nocedal and Wright, algorithm 7.5).
 
     Args:
@@ -180,8 +237,22 @@ def minimize_lbfgs(objective_func, initial_position, history_size=100, max_iters
         [3.0]
     """
     who = "minimize_lbfgs"
-    x, matrix = _start(who, initial_position, initial_inverse_hessian_estimate, line_search_fn, dtype,
-                       {"max_iters": max_iters, "max_line_search_iters": max_line_search_iters,
-                        "history_size": history_size})
-    return _minimize(who, objective_func, x, _History(matrix, history_size), max_iters, tolerance_grad, tolerance_change,
-                     max_line_search_iters, initial_step_length)
+    x, matrix = _start(
+        who,
+        initial_position,
+        initial_inverse_hessian_estimate,
+        line_search_fn,
+        dtype,
+        {"max_iters": max_iters, "max_line_search_iters": max_line_search_iters, "history_size": history_size},
+    )
+    return _minimize(
+        who,
+        objective_func,
+        x,
+        _History(matrix, history_size),
+        max_iters,
+        tolerance_grad,
+        tolerance_change,
+        max_line_search_iters,
+        initial_step_length,
+    )

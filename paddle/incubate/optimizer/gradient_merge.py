@@ -1,4 +1,5 @@
 """GradientMergeOptimizer."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -34,8 +35,9 @@ class GradientMergeOptimizer:
 
     def __init__(self, inner_optimizer, k_steps=1, avg=True):
         if not isinstance(inner_optimizer, Optimizer):
-            raise errors.TypeError_(f"GradientMergeOptimizer: inner_optimizer must be an Optimizer, got "
-                                    f"{errors.describe(inner_optimizer)}")
+            raise errors.TypeError_(
+                f"GradientMergeOptimizer: inner_optimizer must be an Optimizer, got {errors.describe(inner_optimizer)}"
+            )
         if k_steps < 1:
             raise errors.ValueError_(f"GradientMergeOptimizer: k_steps must be positive, got {k_steps}")
         self.inner_optimizer, self.k_steps, self.avg, self.type = inner_optimizer, k_steps, avg, "gradient_merge"

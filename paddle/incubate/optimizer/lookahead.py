@@ -1,4 +1,5 @@
 """LookAhead."""
+
 from __future__ import annotations
 
 import jax
@@ -42,8 +43,9 @@ class LookAhead(Optimizer):
 
     def __init__(self, inner_optimizer, alpha=0.5, k=5, name=None):
         if not isinstance(inner_optimizer, Optimizer):
-            raise errors.TypeError_(f"LookAhead: inner_optimizer must be an Optimizer, got "
-                                    f"{errors.describe(inner_optimizer)}")
+            raise errors.TypeError_(
+                f"LookAhead: inner_optimizer must be an Optimizer, got {errors.describe(inner_optimizer)}"
+            )
         if not 0 <= alpha <= 1:
             raise errors.ValueError_(f"LookAhead: alpha must be between 0 and 1, got {alpha}")
         if not isinstance(k, int) or k < 1:
@@ -103,8 +105,10 @@ class LookAhead(Optimizer):
             if value is not None:
                 array = jnp.array(_array(value))
                 if array.shape != p._value.shape:
-                    raise errors.ValueError_(f"LookAhead.set_state_dict: {p.name}_slow_0 must have shape {list(p.shape)}, "
-                                             f"got {list(array.shape)}")
+                    raise errors.ValueError_(
+                        f"LookAhead.set_state_dict: {p.name}_slow_0 must have shape {list(p.shape)}, "
+                        f"got {list(array.shape)}"
+                    )
                 self._slow[p.name] = array.astype(p._value.dtype)
 
     load_state_dict = set_state_dict

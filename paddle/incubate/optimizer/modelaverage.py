@@ -1,4 +1,5 @@
 """ModelAverage."""
+
 from __future__ import annotations
 
 import contextlib
@@ -51,7 +52,9 @@ class ModelAverage(Optimizer):
 
     type = "average_accumulates"
 
-    def __init__(self, average_window_rate, parameters=None, min_average_window=10000, max_average_window=10000, name=None):
+    def __init__(
+        self, average_window_rate, parameters=None, min_average_window=10000, max_average_window=10000, name=None
+    ):
         if parameters is None:
             raise errors.ValueError_("ModelAverage: parameters must be given")
         super().__init__(0.0, parameters, None, None, name)
@@ -80,8 +83,9 @@ class ModelAverage(Optimizer):
             for entry in held:
                 entry["sum_2"], entry["sum_1"] = entry["sum_2"] + entry["sum_1"], jnp.zeros_like(entry["sum_1"])
         length = counts["num_accumulates"]
-        if length >= self.min_average_window and length >= min(self.max_average_window,
-                                                               int(counts["num_updates"] * self.average_window)):
+        if length >= self.min_average_window and length >= min(
+            self.max_average_window, int(counts["num_updates"] * self.average_window)
+        ):
             for entry in held:
                 zero = jnp.zeros_like(entry["sum_1"])
                 entry["sum_3"], entry["sum_1"], entry["sum_2"] = entry["sum_1"] + entry["sum_2"], zero, zero
@@ -143,8 +147,10 @@ class ModelAverage(Optimizer):
                 if value is not None:
                     array = jnp.array(_array(value))
                     if array.shape != p._value.shape:
-                        raise errors.ValueError_(f"ModelAverage.set_state_dict: {p.name}_{name}_0 must have shape "
-                                                 f"{list(p.shape)}, got {list(array.shape)}")
+                        raise errors.ValueError_(
+                            f"ModelAverage.set_state_dict: {p.name}_{name}_0 must have shape "
+                            f"{list(p.shape)}, got {list(array.shape)}"
+                        )
                     entry[name] = array
             for name in COUNTS:
                 value = state_dict.get(f"{p.name}_{name}_0")

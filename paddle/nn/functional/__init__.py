@@ -1,4 +1,5 @@
 """paddle.nn.functional: the operators of neural networks as functions."""
+
 from ...ops.activation import *
 from ...ops.attention import *
 from ...ops.attention import sdp_kernel

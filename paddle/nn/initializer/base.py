@@ -1,4 +1,5 @@
 """What all initializers share, the global ones, and the gains of nonlinearities."""
+
 from __future__ import annotations
 
 import math
@@ -26,7 +27,9 @@ class Initializer:
 
     def array(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """The value for a parameter of this shape and dtype: an array of NumPy or JAX."""
-        raise errors.NotImplemented_(f"{type(self).__name__}: an initializer defines array(shape, dtype) or forward(param)")
+        raise errors.NotImplemented_(
+            f"{type(self).__name__}: an initializer defines array(shape, dtype) or forward(param)"
+        )
 
     def forward(self, param: Any, block: Any = None) -> None:
         param._write_array(self.array(tuple(param.shape), param.dtype))
@@ -41,7 +44,9 @@ def host_random() -> np.random.Generator:
     Parameters are many shapes, each drawn once; a compiled sampler would cost one compilation for each of them.
     """
     high, low, count_high, count_low = (int(word) for word in generator().tick())
-    return np.random.Generator(np.random.Philox(key=np.array([high << 32 | low, count_high << 32 | count_low], np.uint64)))
+    return np.random.Generator(
+        np.random.Philox(key=np.array([high << 32 | low, count_high << 32 | count_low], np.uint64))
+    )
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -56,9 +61,22 @@ def fans(shape: tuple[int, ...]) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-_GAINS = {"sigmoid": 1.0, "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv1d_transpose": 1.0,
-          "conv2d_transpose": 1.0, "conv3d_transpose": 1.0, "conv_transpose1d": 1.0, "conv_transpose2d": 1.0,
-          "conv_transpose3d": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+_GAINS = {
+    "sigmoid": 1.0,
+    "linear": 1.0,
+    "conv1d": 1.0,
+    "conv2d": 1.0,
+    "conv3d": 1.0,
+    "conv1d_transpose": 1.0,
+    "conv2d_transpose": 1.0,
+    "conv3d_transpose": 1.0,
+    "conv_transpose1d": 1.0,
+    "conv_transpose2d": 1.0,
+    "conv_transpose3d": 1.0,
+    "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0),
+    "selu": 3.0 / 4,
+}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -81,8 +99,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
             raise errors.TypeError_(f"calculate_gain: param must be a number, got {errors.describe(param)}")
         return math.sqrt(2.0 / (1 + float(slope) ** 2))
     if nonlinearity not in _GAINS:
-        raise errors.ValueError_(f"calculate_gain: nonlinearity must be one of {', '.join([*_GAINS, 'leaky_relu'])}; "
-                                 f"got {nonlinearity!r}")
+        raise errors.ValueError_(
+            f"calculate_gain: nonlinearity must be one of {', '.join([*_GAINS, 'leaky_relu'])}; got {nonlinearity!r}"
+        )
     return _GAINS[nonlinearity]
 
 

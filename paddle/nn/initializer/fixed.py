@@ -1,4 +1,5 @@
 """Initializers without chance: constants, given arrays, identity and interpolation kernels."""
+
 from __future__ import annotations
 
 import math

@@ -1,4 +1,5 @@
 """Initializers that draw: normal, uniform, and their widths by Glorot and by He."""
+
 from __future__ import annotations
 
 import math
@@ -66,6 +67,7 @@ class TruncatedNormalInitializer(Initializer):
 
     def array(self, shape, dtype):
         from scipy.special import ndtr, ndtri  # only here: the import takes long
+
         mean, std = self._mean, self._std
         low, high = ndtr((self._a - mean) / std), ndtr((self._b - mean) / std)
         value = ndtri(low + (high - low) * host_random().random(shape)) * std + mean
@@ -89,8 +91,15 @@ class UniformInitializer(Initializer):
     """Numbers spread evenly over an interval. With `diag_num`, every `diag_step + 1`-th of the first `diag_num` elements on
     the diagonal of the flat value is `diag_val`."""
 
-    def __init__(self, low: float = -1.0, high: float = 1.0, seed: int = 0, diag_num: int = 0, diag_step: int = 0,
-                 diag_val: float = 1.0):
+    def __init__(
+        self,
+        low: float = -1.0,
+        high: float = 1.0,
+        seed: int = 0,
+        diag_num: int = 0,
+        diag_step: int = 0,
+        diag_val: float = 1.0,
+    ):
         if not low <= high:
             raise errors.ValueError_(f"Uniform: low must not be greater than high, got low={low}, high={high}")
         self._low, self._high = low, high
@@ -119,8 +128,14 @@ class Uniform(UniformInitializer):
 class XavierInitializer(Initializer):
     """Numbers whose variance is 2 / (fan_in + fan_out) times gain squared (Glorot and Bengio, AISTATS 2010)."""
 
-    def __init__(self, uniform: bool = True, fan_in: float | None = None, fan_out: float | None = None, seed: int = 0,
-                 gain: float = 1.0):
+    def __init__(
+        self,
+        uniform: bool = True,
+        fan_in: float | None = None,
+        fan_out: float | None = None,
+        seed: int = 0,
+        gain: float = 1.0,
+    ):
         self._uniform, self._fan_in, self._fan_out, self._gain = uniform, fan_in, fan_out, gain
 
     def array(self, shape, dtype):
@@ -146,8 +161,9 @@ class XavierUniform(XavierInitializer):
         True
     """
 
-    def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0,
-                 name: str | None = None):
+    def __init__(
+        self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0, name: str | None = None
+    ):
         super().__init__(True, fan_in, fan_out, 0, gain)
 
 
@@ -168,8 +184,15 @@ class XavierNormal(XavierInitializer):
 class MSRAInitializer(Initializer):
     """Numbers whose variance is gain squared / fan, for layers before a rectifier (He et al., ICCV 2015)."""
 
-    def __init__(self, uniform: bool = True, fan_in: float | None = None, seed: int = 0, negative_slope: float = 0,
-                 nonlinearity: str = "relu", mode: str = "fan_in"):
+    def __init__(
+        self,
+        uniform: bool = True,
+        fan_in: float | None = None,
+        seed: int = 0,
+        negative_slope: float = 0,
+        nonlinearity: str = "relu",
+        mode: str = "fan_in",
+    ):
         if mode not in ("fan_in", "fan_out"):
             raise errors.ValueError_(f"Kaiming: mode must be 'fan_in' or 'fan_out', got {mode!r}")
         if mode == "fan_out" and fan_in is not None:
@@ -202,8 +225,9 @@ class KaimingNormal(MSRAInitializer):
         [3, 2]
     """
 
-    def __init__(self, fan_in: float | None = None, negative_slope: float = 0.0, nonlinearity: str = "relu",
-                 mode: str = "fan_in"):
+    def __init__(
+        self, fan_in: float | None = None, negative_slope: float = 0.0, nonlinearity: str = "relu", mode: str = "fan_in"
+    ):
         super().__init__(False, fan_in, 0, negative_slope, nonlinearity, mode)
 
 
@@ -215,8 +239,9 @@ class KaimingUniform(MSRAInitializer):
         [3, 2]
     """
 
-    def __init__(self, fan_in: float | None = None, negative_slope: float = 0.0, nonlinearity: str = "relu",
-                 mode: str = "fan_in"):
+    def __init__(
+        self, fan_in: float | None = None, negative_slope: float = 0.0, nonlinearity: str = "relu", mode: str = "fan_in"
+    ):
         super().__init__(True, fan_in, 0, negative_slope, nonlinearity, mode)
 
 

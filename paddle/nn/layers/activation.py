@@ -1,4 +1,5 @@
 """Activation layers: each calls the function of the same name in paddle.nn.functional."""
+
 from __future__ import annotations
 
 from .. import functional as F
@@ -264,8 +265,11 @@ class PReLU(_Activation):
         return F.prelu(x, self._weight, self._data_format)
 
     def extra_repr(self):
-        return with_name(f"num_parameters={self._num_parameters}, data_format={self._data_format}, init={self._init}, "
-                         f"dtype={self._dtype}", self._name)
+        return with_name(
+            f"num_parameters={self._num_parameters}, data_format={self._data_format}, init={self._init}, "
+            f"dtype={self._dtype}",
+            self._name,
+        )
 
 
 class RReLU(_Activation):

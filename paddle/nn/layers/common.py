@@ -1,4 +1,5 @@
 """Linear maps, embedding, dropout, reshaping and resizing, padding."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -86,8 +87,11 @@ class Bilinear(Layer):
         return F.bilinear(x1, x2, self.weight, self.bias)
 
     def extra_repr(self):
-        return with_name(f"in1_features={self._in1_features}, in2_features={self._in2_features}, "
-                         f"out_features={self._out_features}, dtype={self._dtype}", self._name)
+        return with_name(
+            f"in1_features={self._in1_features}, in2_features={self._in2_features}, "
+            f"out_features={self._out_features}, dtype={self._dtype}",
+            self._name,
+        )
 
 
 class Embedding(Layer):
@@ -114,9 +118,23 @@ class Embedding(Layer):
         [1, 2, 3]
     """
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, *,
-                 scale_grad_by_freq=False, sparse=False, _weight=None, _freeze=False, device=None, dtype=None,
-                 weight_attr=None, name=None):
+    def __init__(
+        self,
+        num_embeddings,
+        embedding_dim,
+        padding_idx=None,
+        max_norm=None,
+        norm_type=2.0,
+        *,
+        scale_grad_by_freq=False,
+        sparse=False,
+        _weight=None,
+        _freeze=False,
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        name=None,
+    ):
         super().__init__(dtype=dtype)
         if num_embeddings <= 0 or embedding_dim <= 0:
             raise errors.ValueError_(
@@ -165,8 +183,11 @@ class Embedding(Layer):
 
     def extra_repr(self):
         padding = "" if self._padding_idx is None else f", padding_idx={self._padding_idx}"
-        return with_name(f"{self._num_embeddings}, {self._embedding_dim}{padding}, sparse={self._sparse}, "
-                         f"scale_grad_by_freq={self._scale_grad_by_freq}", self._name)
+        return with_name(
+            f"{self._num_embeddings}, {self._embedding_dim}{padding}, sparse={self._sparse}, "
+            f"scale_grad_by_freq={self._scale_grad_by_freq}",
+            self._name,
+        )
 
 
 # ---- dropout ----
@@ -325,7 +346,11 @@ class Fold(Layer):
     """
 
     @other_names(
-        output_size="output_sizes", kernel_size="kernel_sizes", dilation="dilations", padding="paddings", stride="strides"
+        output_size="output_sizes",
+        kernel_size="kernel_sizes",
+        dilation="dilations",
+        padding="paddings",
+        stride="strides",
     )
     def __init__(self, output_sizes, kernel_sizes, dilations=1, paddings=0, strides=1, name=None):
         super().__init__()
@@ -342,8 +367,11 @@ class Fold(Layer):
         return F.fold(input, self.output_sizes, self.kernel_sizes, self.strides, self.paddings, self.dilations)
 
     def extra_repr(self):
-        return with_name(f"kernel_size={self.kernel_sizes}, dilation={self.dilations}, padding={self.paddings}, "
-                         f"stride={self.strides}", self.name)
+        return with_name(
+            f"kernel_size={self.kernel_sizes}, dilation={self.dilations}, padding={self.paddings}, "
+            f"stride={self.strides}",
+            self.name,
+        )
 
 
 class Unfold(Layer):
@@ -363,8 +391,11 @@ class Unfold(Layer):
         return F.unfold(input, self.kernel_sizes, self.strides, self.paddings, self.dilations)
 
     def extra_repr(self):
-        return with_name(f"kernel_size={self.kernel_sizes}, dilation={self.dilations}, padding={self.paddings}, "
-                         f"stride={self.strides}", self.name)
+        return with_name(
+            f"kernel_size={self.kernel_sizes}, dilation={self.dilations}, padding={self.paddings}, "
+            f"stride={self.strides}",
+            self.name,
+        )
 
 
 # ---- resizing ----
@@ -384,8 +415,17 @@ class Upsample(Layer):
         [1, 1, 4, 6]
     """
 
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0, data_format=None,
-                 recompute_scale_factor=None, name=None):
+    def __init__(
+        self,
+        size=None,
+        scale_factor=None,
+        mode="nearest",
+        align_corners=False,
+        align_mode=0,
+        data_format=None,
+        recompute_scale_factor=None,
+        name=None,
+    ):
         super().__init__()
         self.size, self.scale_factor, self.mode = size, scale_factor, mode.lower()
         self.align_corners, self.align_mode, self.data_format = align_corners, align_mode, data_format
@@ -393,14 +433,23 @@ class Upsample(Layer):
 
     def forward(self, x):
         return F.interpolate(
-            x, self.size, self.scale_factor, self.mode, self.align_corners, self.align_mode, self.data_format,
-            self.recompute_scale_factor
+            x,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            self.align_mode,
+            self.data_format,
+            self.recompute_scale_factor,
         )
 
     def extra_repr(self):
         by = f"scale_factor={self.scale_factor}" if self.scale_factor is not None else f"size={self.size}"
-        return with_name(f"{by}, mode={self.mode}, align_corners={self.align_corners}, align_mode={self.align_mode}, "
-                         f"data_format={self.data_format}", self.name)
+        return with_name(
+            f"{by}, mode={self.mode}, align_corners={self.align_corners}, align_mode={self.align_mode}, "
+            f"data_format={self.data_format}",
+            self.name,
+        )
 
 
 class UpsamplingNearest2D(Layer):

@@ -1,4 +1,5 @@
 """Convolution layers."""
+
 from __future__ import annotations
 
 import math
@@ -40,8 +41,22 @@ class _Conv(Layer):
     _axes = 0
     _transposed = False
 
-    def _setup(self, in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation, groups, padding_mode,
-               weight_attr, bias_attr, data_format, device=None):
+    def _setup(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride,
+        padding,
+        output_padding,
+        dilation,
+        groups,
+        padding_mode,
+        weight_attr,
+        bias_attr,
+        data_format,
+        device=None,
+    ):
         name, n = type(self).__name__, self._axes
         formats = {1: ("NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}[n]
         if data_format not in formats:
@@ -113,16 +128,47 @@ class Conv1D(_Conv):
 
     _axes = 1
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, *, bias=True,
-                 padding_mode="zeros", device=None, dtype=None, weight_attr=None, bias_attr=None, data_format="NCL"):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        *,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCL",
+    ):
         super().__init__(dtype=dtype)
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, 0, dilation, groups, padding_mode, weight_attr,
-                    bias_attr if bias else False, data_format, device)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            0,
+            dilation,
+            groups,
+            padding_mode,
+            weight_attr,
+            bias_attr if bias else False,
+            data_format,
+            device,
+        )
 
     @other_names(input="x")
     def forward(self, x):
         x, padding = self._padded(x)
-        return F.conv1d(x, self.weight, self.bias, self._stride, padding, self._dilation, self._groups, self._data_format)
+        return F.conv1d(
+            x, self.weight, self.bias, self._stride, padding, self._dilation, self._groups, self._data_format
+        )
 
 
 class Conv2D(_Conv):
@@ -150,16 +196,47 @@ class Conv2D(_Conv):
 
     _axes = 2
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, *, bias=True,
-                 padding_mode="zeros", device=None, dtype=None, weight_attr=None, bias_attr=None, data_format="NCHW"):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        *,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+    ):
         super().__init__(dtype=dtype)
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, 0, dilation, groups, padding_mode, weight_attr,
-                    bias_attr if bias else False, data_format, device)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            0,
+            dilation,
+            groups,
+            padding_mode,
+            weight_attr,
+            bias_attr if bias else False,
+            data_format,
+            device,
+        )
 
     @other_names(input="x")
     def forward(self, x):
         x, padding = self._padded(x)
-        return F.conv2d(x, self.weight, self.bias, self._stride, padding, self._dilation, self._groups, self._data_format)
+        return F.conv2d(
+            x, self.weight, self.bias, self._stride, padding, self._dilation, self._groups, self._data_format
+        )
 
 
 class Conv3D(_Conv):
@@ -172,16 +249,47 @@ class Conv3D(_Conv):
 
     _axes = 3
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, *, bias=True,
-                 padding_mode="zeros", device=None, dtype=None, weight_attr=None, bias_attr=None, data_format="NCDHW"):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        *,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCDHW",
+    ):
         super().__init__(dtype=dtype)
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, 0, dilation, groups, padding_mode, weight_attr,
-                    bias_attr if bias else False, data_format, device)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            0,
+            dilation,
+            groups,
+            padding_mode,
+            weight_attr,
+            bias_attr if bias else False,
+            data_format,
+            device,
+        )
 
     @other_names(input="x")
     def forward(self, x):
         x, padding = self._padded(x)
-        return F.conv3d(x, self.weight, self.bias, self._stride, padding, self._dilation, self._groups, self._data_format)
+        return F.conv3d(
+            x, self.weight, self.bias, self._stride, padding, self._dilation, self._groups, self._data_format
+        )
 
 
 class Conv1DTranspose(_Conv):
@@ -194,16 +302,50 @@ class Conv1DTranspose(_Conv):
 
     _axes, _transposed = 1, True
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, dilation=1,
-                 weight_attr=None, bias_attr=None, data_format="NCL"):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        dilation=1,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCL",
+    ):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation, groups, "zeros",
-                    weight_attr, bias_attr, data_format)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            dilation,
+            groups,
+            "zeros",
+            weight_attr,
+            bias_attr,
+            data_format,
+        )
 
     def forward(self, x, output_size=None):
         output_padding = self.output_padding if output_size is None else 0
-        return F.conv1d_transpose(x, self.weight, self.bias, self._stride, self._padding, output_padding, self._groups,
-                                  self._dilation, output_size, self._data_format)
+        return F.conv1d_transpose(
+            x,
+            self.weight,
+            self.bias,
+            self._stride,
+            self._padding,
+            output_padding,
+            self._groups,
+            self._dilation,
+            output_size,
+            self._data_format,
+        )
 
 
 class Conv2DTranspose(_Conv):
@@ -224,16 +366,50 @@ class Conv2DTranspose(_Conv):
 
     _axes, _transposed = 2, True
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, dilation=1, groups=1,
-                 weight_attr=None, bias_attr=None, data_format="NCHW"):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        dilation=1,
+        groups=1,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+    ):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation, groups, "zeros",
-                    weight_attr, bias_attr, data_format)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            dilation,
+            groups,
+            "zeros",
+            weight_attr,
+            bias_attr,
+            data_format,
+        )
 
     def forward(self, x, output_size=None):
         output_padding = self.output_padding if output_size is None else 0
-        return F.conv2d_transpose(x, self.weight, self.bias, self._stride, self._padding, output_padding, self._dilation,
-                                  self._groups, output_size, self._data_format)
+        return F.conv2d_transpose(
+            x,
+            self.weight,
+            self.bias,
+            self._stride,
+            self._padding,
+            output_padding,
+            self._dilation,
+            self._groups,
+            output_size,
+            self._data_format,
+        )
 
 
 class Conv3DTranspose(_Conv):
@@ -246,13 +422,47 @@ class Conv3DTranspose(_Conv):
 
     _axes, _transposed = 3, True
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, dilation=1, groups=1,
-                 weight_attr=None, bias_attr=None, data_format="NCDHW"):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        dilation=1,
+        groups=1,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCDHW",
+    ):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation, groups, "zeros",
-                    weight_attr, bias_attr, data_format)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            dilation,
+            groups,
+            "zeros",
+            weight_attr,
+            bias_attr,
+            data_format,
+        )
 
     def forward(self, x, output_size=None):
         output_padding = self.output_padding if output_size is None else 0
-        return F.conv3d_transpose(x, self.weight, self.bias, self._stride, self._padding, output_padding, self._groups,
-                                  self._dilation, output_size, self._data_format)
+        return F.conv3d_transpose(
+            x,
+            self.weight,
+            self.bias,
+            self._stride,
+            self._padding,
+            output_padding,
+            self._groups,
+            self._dilation,
+            output_size,
+            self._data_format,
+        )

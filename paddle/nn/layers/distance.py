@@ -1,4 +1,5 @@
 """Similarity and distance of pairs of vectors."""
+
 from __future__ import annotations
 
 from .. import functional as F

@@ -2,6 +2,7 @@
 
 `reduction` is "mean", "sum" or "none" in all of them.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -36,16 +37,34 @@ class CrossEntropyLoss(Layer):
         0.0
     """
 
-    def __init__(self, weight=None, ignore_index=-100, reduction="mean", soft_label=False, axis=-1, use_softmax=True,
-                 label_smoothing=0.0, name=None):
+    def __init__(
+        self,
+        weight=None,
+        ignore_index=-100,
+        reduction="mean",
+        soft_label=False,
+        axis=-1,
+        use_softmax=True,
+        label_smoothing=0.0,
+        name=None,
+    ):
         super().__init__()
         self.weight, self.reduction, self.ignore_index, self.soft_label = weight, reduction, ignore_index, soft_label
         self.axis, self.use_softmax, self.label_smoothing, self.name = axis, use_softmax, label_smoothing, name
 
     @other_names(target="label")
     def forward(self, input, label):
-        return F.cross_entropy(input, label, self.weight, self.ignore_index, self.reduction, self.soft_label, self.axis,
-                               self.use_softmax, self.label_smoothing)
+        return F.cross_entropy(
+            input,
+            label,
+            self.weight,
+            self.ignore_index,
+            self.reduction,
+            self.soft_label,
+            self.axis,
+            self.use_softmax,
+            self.label_smoothing,
+        )
 
 
 class NLLLoss(Layer):
@@ -245,7 +264,9 @@ class TripletMarginLoss(Layer):
         self.reduction = _check_reduction("TripletMarginLoss", reduction)
 
     def forward(self, input, positive, negative):
-        return F.triplet_margin_loss(input, positive, negative, self.margin, self.p, self.epsilon, self.swap, self.reduction)
+        return F.triplet_margin_loss(
+            input, positive, negative, self.margin, self.p, self.epsilon, self.swap, self.reduction
+        )
 
 
 class TripletMarginWithDistanceLoss(Layer):
@@ -263,8 +284,9 @@ class TripletMarginWithDistanceLoss(Layer):
         self.reduction = _check_reduction("TripletMarginWithDistanceLoss", reduction)
 
     def forward(self, input, positive, negative):
-        return F.triplet_margin_with_distance_loss(input, positive, negative, self.distance_function, self.margin, self.swap,
-                                                   self.reduction)
+        return F.triplet_margin_with_distance_loss(
+            input, positive, negative, self.distance_function, self.margin, self.swap, self.reduction
+        )
 
 
 class SoftMarginLoss(Layer):
@@ -400,8 +422,16 @@ class CTCLoss(Layer):
         self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
 
     def forward(self, log_probs, labels, input_lengths, label_lengths, norm_by_times=False):
-        return F.ctc_loss(log_probs, labels, input_lengths, label_lengths, self.blank, self.reduction, norm_by_times,
-                          self.zero_infinity)
+        return F.ctc_loss(
+            log_probs,
+            labels,
+            input_lengths,
+            label_lengths,
+            self.blank,
+            self.reduction,
+            norm_by_times,
+            self.zero_infinity,
+        )
 
 
 class RNNTLoss(Layer):
@@ -482,12 +512,25 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
     """
 
     def __init__(
-        self, in_features, n_classes, cutoffs, weight_attr=None, bias_attr=None, div_value=4.0, head_bias=False, name=None
+        self,
+        in_features,
+        n_classes,
+        cutoffs,
+        weight_attr=None,
+        bias_attr=None,
+        div_value=4.0,
+        head_bias=False,
+        name=None,
     ):
         super().__init__()
         cutoffs = list(cutoffs)
-        if (not cutoffs or cutoffs != sorted(set(cutoffs)) or any(int(c) != c for c in cutoffs) or cutoffs[0] <= 0
-                or cutoffs[-1] > n_classes - 1):
+        if (
+            not cutoffs
+            or cutoffs != sorted(set(cutoffs))
+            or any(int(c) != c for c in cutoffs)
+            or cutoffs[0] <= 0
+            or cutoffs[-1] > n_classes - 1
+        ):
             raise errors.ValueError_(
                 "AdaptiveLogSoftmaxWithLoss: cutoffs must be increasing integers between 1 and n_classes - 1, "
                 f"got {cutoffs} with n_classes={n_classes}"
@@ -516,10 +559,10 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
         """Logarithms of the probabilities of all classes, `[N, n_classes]`."""
         head = F.linear(input, self.head_weight, self.head_bias)
         head = F.log_softmax(head, axis=1)
-        parts = [head[:, :self.shortlist_size]]
+        parts = [head[:, : self.shortlist_size]]
         for i, (inner, outer) in enumerate(self.tail_weights):
             tail = F.log_softmax(F.linear(F.linear(input, inner), outer), axis=1)
-            parts.append(tail + head[:, self.shortlist_size + i:self.shortlist_size + i + 1])
+            parts.append(tail + head[:, self.shortlist_size + i : self.shortlist_size + i + 1])
         return concat(parts, axis=1)
 
     def predict(self, input):

@@ -1,4 +1,5 @@
 """Normalization layers."""
+
 from __future__ import annotations
 
 import math
@@ -17,8 +18,17 @@ class _BatchNorm(Layer):
 
     _ranks: tuple[int, ...] = ()
 
-    def __init__(self, num_features, momentum=0.9, epsilon=1e-5, weight_attr=None, bias_attr=None, data_format="NCHW",
-                 use_global_stats=None, name=None):
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-5,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        use_global_stats=None,
+        name=None,
+    ):
         super().__init__()
         self._num_features, self._momentum, self._epsilon = num_features, momentum, epsilon
         self._data_format, self._use_global_stats, self._name = data_format, use_global_stats, name
@@ -36,13 +46,24 @@ class _BatchNorm(Layer):
     def _check_rank(self, x: Any) -> None:
         if self._ranks and x.ndim not in self._ranks:
             ranks = " or ".join(map(str, self._ranks))
-            raise errors.ValueError_(f"{type(self).__name__}: the input must have {ranks} axes, "
-                                     f"its shape is {list(x.shape)}")
+            raise errors.ValueError_(
+                f"{type(self).__name__}: the input must have {ranks} axes, its shape is {list(x.shape)}"
+            )
 
     def forward(self, input):
         self._check_rank(input)
-        return F.batch_norm(input, self._mean, self._variance, self.weight, self.bias, self.training, self._momentum,
-                            self._epsilon, self._data_format, self._use_global_stats)
+        return F.batch_norm(
+            input,
+            self._mean,
+            self._variance,
+            self.weight,
+            self.bias,
+            self.training,
+            self._momentum,
+            self._epsilon,
+            self._data_format,
+            self._use_global_stats,
+        )
 
     def extra_repr(self):
         text = f"num_features={self._num_features}, momentum={self._momentum}, epsilon={self._epsilon}"
@@ -61,8 +82,17 @@ class BatchNorm1D(_BatchNorm):
 
     _ranks = (2, 3)
 
-    def __init__(self, num_features, momentum=0.9, epsilon=1e-05, weight_attr=None, bias_attr=None, data_format="NCL",
-                 use_global_stats=None, name=None):
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCL",
+        use_global_stats=None,
+        name=None,
+    ):
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats, name)
 
 
@@ -91,8 +121,17 @@ class BatchNorm2D(_BatchNorm):
 
     _ranks = (4,)
 
-    def __init__(self, num_features, momentum=0.9, epsilon=1e-05, weight_attr=None, bias_attr=None, data_format="NCHW",
-                 use_global_stats=None, name=None):
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        use_global_stats=None,
+        name=None,
+    ):
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats, name)
 
 
@@ -106,8 +145,17 @@ class BatchNorm3D(_BatchNorm):
 
     _ranks = (5,)
 
-    def __init__(self, num_features, momentum=0.9, epsilon=1e-05, weight_attr=None, bias_attr=None, data_format="NCDHW",
-                 use_global_stats=None, name=None):
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCDHW",
+        use_global_stats=None,
+        name=None,
+    ):
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats, name)
 
 
@@ -168,9 +216,24 @@ class BatchNorm(_BatchNorm):
         [2, 3, 4]
     """
 
-    def __init__(self, num_channels, act=None, is_test=False, momentum=0.9, epsilon=1e-05, param_attr=None, bias_attr=None,
-                 dtype="float32", data_layout="NCHW", in_place=False, moving_mean_name=None, moving_variance_name=None,
-                 do_model_average_for_mean_and_var=True, use_global_stats=False, trainable_statistics=False):
+    def __init__(
+        self,
+        num_channels,
+        act=None,
+        is_test=False,
+        momentum=0.9,
+        epsilon=1e-05,
+        param_attr=None,
+        bias_attr=None,
+        dtype="float32",
+        data_layout="NCHW",
+        in_place=False,
+        moving_mean_name=None,
+        moving_variance_name=None,
+        do_model_average_for_mean_and_var=True,
+        use_global_stats=False,
+        trainable_statistics=False,
+    ):
         Layer.__init__(self, dtype="float32" if dtype in ("float16", "bfloat16") else dtype)
         self._num_features, self._momentum, self._epsilon, self._name = num_channels, momentum, epsilon, None
         self._data_format, self._use_global_stats = data_layout, use_global_stats
@@ -182,8 +245,16 @@ class BatchNorm(_BatchNorm):
     def forward(self, input):
         training = self.training or self._trainable_statistics
         out = F.batch_norm(
-            input, self._mean, self._variance, self.weight, self.bias, training, self._momentum, self._epsilon,
-            self._data_format, self._use_global_stats or None
+            input,
+            self._mean,
+            self._variance,
+            self.weight,
+            self.bias,
+            training,
+            self._momentum,
+            self._epsilon,
+            self._data_format,
+            self._use_global_stats or None,
         )
         return out if self._act is None else getattr(F, self._act)(out)
 
@@ -211,8 +282,19 @@ class LayerNorm(Layer):
     """
 
     @other_names(eps="epsilon")
-    def __init__(self, normalized_shape, epsilon=1e-05, *, elementwise_affine=True, bias=True, device=None, dtype=None,
-                 weight_attr=None, bias_attr=None, name=None):
+    def __init__(
+        self,
+        normalized_shape,
+        epsilon=1e-05,
+        *,
+        elementwise_affine=True,
+        bias=True,
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        name=None,
+    ):
         super().__init__(dtype=dtype)
         shape = normalized_shape if isinstance(normalized_shape, (list, tuple)) else [normalized_shape]
         if not all(hasattr(length, "__index__") for length in shape):
@@ -222,8 +304,9 @@ class LayerNorm(Layer):
         shape = [length.__index__() for length in shape]
         self._normalized_shape, self._epsilon = shape, epsilon
         size = [math.prod(shape)]
-        self.weight = self.create_parameter(size, weight_attr if elementwise_affine else False,
-                                            default_initializer=Constant(1.0), device=device)
+        self.weight = self.create_parameter(
+            size, weight_attr if elementwise_affine else False, default_initializer=Constant(1.0), device=device
+        )
         self.bias = self.create_parameter(
             size, bias_attr if elementwise_affine and bias else False, is_bias=True, device=device
         )
@@ -256,8 +339,20 @@ class GroupNorm(Layer):
     """
 
     @other_names(eps="epsilon")
-    def __init__(self, num_groups, num_channels, epsilon=1e-05, *, affine=True, device=None, dtype=None, weight_attr=None,
-                 bias_attr=None, data_format="NCHW", name=None):
+    def __init__(
+        self,
+        num_groups,
+        num_channels,
+        epsilon=1e-05,
+        *,
+        affine=True,
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        name=None,
+    ):
         super().__init__(dtype=dtype)
         if data_format not in ("NCHW", "NHWC", "NCL", "NLC", "NCDHW", "NDHWC"):
             raise errors.ValueError_(
@@ -288,7 +383,12 @@ class _InstanceNorm(Layer):
         super().__init__()
         if (weight_attr is False) != (bias_attr is False):
             raise errors.ValueError_(f"{type(self).__name__}: weight_attr and bias_attr must both be False, or neither")
-        self._num_features, self._epsilon, self._momentum, self._data_format = num_features, epsilon, momentum, data_format
+        self._num_features, self._epsilon, self._momentum, self._data_format = (
+            num_features,
+            epsilon,
+            momentum,
+            data_format,
+        )
         self.scale = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
 
@@ -359,7 +459,14 @@ class InstanceNorm3D(_InstanceNorm):
     _ranks = (5,)
 
     def __init__(
-        self, num_features, epsilon=1e-05, momentum=0.9, weight_attr=None, bias_attr=None, data_format="NCDHW", name=None
+        self,
+        num_features,
+        epsilon=1e-05,
+        momentum=0.9,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCDHW",
+        name=None,
     ):
         super().__init__(num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name)
 
@@ -416,6 +523,7 @@ class SpectralNorm(Layer):
 
     def forward(self, x):
         from ..utils.spectral import divide_by_norm
+
         if list(x.shape) != self._weight_shape:
             raise errors.ValueError_(f"SpectralNorm: x must have shape {self._weight_shape}, got {list(x.shape)}")
         return divide_by_norm(x, self.weight_u, self.weight_v, self._dim, self._power_iters, self._eps)

@@ -1,4 +1,5 @@
 """Layers that pad the spatial axes."""
+
 from __future__ import annotations
 
 from ...engine import errors
@@ -31,7 +32,8 @@ class _Pad(Layer):
 
     def extra_repr(self):
         return with_name(
-            f"padding={self.padding}, mode={self._mode}, value={self.value}, data_format={self._data_format}", self._name
+            f"padding={self.padding}, mode={self._mode}, value={self.value}, data_format={self._data_format}",
+            self._name,
         )
 
 

@@ -1,4 +1,5 @@
 """Pooling layers."""
+
 from __future__ import annotations
 
 from .. import functional as F
@@ -52,10 +53,20 @@ class AvgPool2D(_Pool):
         [1, 1, 2, 2]
     """
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None,
-                 data_format="NCHW", name=None):
-        super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name, exclusive=exclusive,
-                         divisor=divisor_override)
+    def __init__(
+        self,
+        kernel_size,
+        stride=None,
+        padding=0,
+        ceil_mode=False,
+        exclusive=True,
+        divisor_override=None,
+        data_format="NCHW",
+        name=None,
+    ):
+        super().__init__(
+            kernel_size, stride, padding, ceil_mode, data_format, name, exclusive=exclusive, divisor=divisor_override
+        )
 
     def forward(self, x):
         return F.avg_pool2d(
@@ -71,8 +82,17 @@ class AvgPool3D(_Pool):
         [1, 1, 2, 2, 2]
     """
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, exclusive=True, divisor_override=None,
-                 data_format="NCDHW", name=None):
+    def __init__(
+        self,
+        kernel_size,
+        stride=None,
+        padding=0,
+        ceil_mode=False,
+        exclusive=True,
+        divisor_override=None,
+        data_format="NCDHW",
+        name=None,
+    ):
         super().__init__(
             kernel_size, stride, padding, ceil_mode, data_format, name, exclusive=exclusive, divisor=divisor_override
         )
@@ -120,7 +140,9 @@ class MaxPool2D(_Pool):
         super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name, return_mask=return_mask)
 
     def forward(self, x):
-        return F.max_pool2d(x, self.ksize, self.stride, self.padding, self.return_mask, self.ceil_mode, self.data_format)
+        return F.max_pool2d(
+            x, self.ksize, self.stride, self.padding, self.return_mask, self.ceil_mode, self.data_format
+        )
 
 
 class MaxPool3D(_Pool):
@@ -137,7 +159,9 @@ class MaxPool3D(_Pool):
         super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name, return_mask=return_mask)
 
     def forward(self, x):
-        return F.max_pool3d(x, self.ksize, self.stride, self.padding, self.return_mask, self.ceil_mode, self.data_format)
+        return F.max_pool3d(
+            x, self.ksize, self.stride, self.padding, self.return_mask, self.ceil_mode, self.data_format
+        )
 
 
 class LPPool1D(_Pool):
@@ -168,8 +192,15 @@ class LPPool2D(_Pool):
     """
 
     def __init__(self, norm_type, kernel_size, stride=None, padding=0, ceil_mode=False, data_format="NCHW", name=None):
-        super().__init__(kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, data_format, name,
-                         norm_type=float(norm_type))
+        super().__init__(
+            kernel_size,
+            kernel_size if stride is None else stride,
+            padding,
+            ceil_mode,
+            data_format,
+            name,
+            norm_type=float(norm_type),
+        )
 
     @other_names(input="x")
     def forward(self, x):
@@ -201,8 +232,15 @@ class MaxUnPool1D(_MaxUnPool):
 
     @other_names(input="x")
     def forward(self, x, indices, output_size=None):
-        return F.max_unpool1d(x, indices, self.ksize, self.stride, self.padding, self.data_format,
-                              self.output_size if output_size is None else output_size)
+        return F.max_unpool1d(
+            x,
+            indices,
+            self.ksize,
+            self.stride,
+            self.padding,
+            self.data_format,
+            self.output_size if output_size is None else output_size,
+        )
 
 
 class MaxUnPool2D(_MaxUnPool):
@@ -224,8 +262,15 @@ class MaxUnPool2D(_MaxUnPool):
 
     @other_names(input="x")
     def forward(self, x, indices, output_size=None):
-        return F.max_unpool2d(x, indices, self.ksize, self.stride, self.padding, self.data_format,
-                              self.output_size if output_size is None else output_size)
+        return F.max_unpool2d(
+            x,
+            indices,
+            self.ksize,
+            self.stride,
+            self.padding,
+            self.data_format,
+            self.output_size if output_size is None else output_size,
+        )
 
 
 class MaxUnPool3D(_MaxUnPool):
@@ -242,8 +287,15 @@ class MaxUnPool3D(_MaxUnPool):
 
     @other_names(input="x")
     def forward(self, x, indices, output_size=None):
-        return F.max_unpool3d(x, indices, self.ksize, self.stride, self.padding, self.data_format,
-                              self.output_size if output_size is None else output_size)
+        return F.max_unpool3d(
+            x,
+            indices,
+            self.ksize,
+            self.stride,
+            self.padding,
+            self.data_format,
+            self.output_size if output_size is None else output_size,
+        )
 
 
 class _Adaptive(Layer):

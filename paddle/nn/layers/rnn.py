@@ -1,4 +1,5 @@
 """Recurrent layers: cells, their loop over time, and networks of several layers and directions."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -63,6 +64,7 @@ class RNNCellBase(Layer):
                 return type(shape)(build(s, t) for s, t in zip(shape, types))
             rest = shape[1:] if len(shape) and shape[0] == -1 else shape
             return full([batch, *rest], init_value, dtype)
+
         return build(shape, dtype)
 
     @property
@@ -90,17 +92,19 @@ class _Cell(RNNCellBase):
         if proj_size < 0:
             raise errors.ValueError_(f"{kind}: proj_size must not be negative, got {proj_size}")
         if proj_size >= hidden_size:
-            raise errors.ValueError_(f"{kind}: proj_size must be smaller than hidden_size, got {proj_size} and "
-                                     f"{hidden_size}")
+            raise errors.ValueError_(
+                f"{kind}: proj_size must be smaller than hidden_size, got {proj_size} and {hidden_size}"
+            )
         self.input_size, self.hidden_size, self._name = input_size, hidden_size, name
         rows = recurrent.CELLS[self._mode][1] * hidden_size
-        bound = hidden_size ** -0.5
+        bound = hidden_size**-0.5
 
         def parameter(shape: list[int], attr: Any, is_bias: bool = False) -> Any:
             # Officially a parameter that is switched off is a frozen one, and part of the state.
             if attr is False:
                 attr = ParamAttr(initializer=Constant(0.0 if is_bias else 1.0), trainable=False)
             return self.create_parameter(shape, attr, is_bias=is_bias, default_initializer=Uniform(-bound, bound))
+
         weight_ih, weight_hh, bias_ih, bias_hh = attrs
         self.weight_ih = parameter([rows, input_size], weight_ih)
         self.weight_hh = parameter([rows, proj_size or hidden_size], weight_hh)
@@ -151,8 +155,17 @@ class SimpleRNNCell(_Cell):
         [4, 3]
     """
 
-    def __init__(self, input_size, hidden_size, activation="tanh", weight_ih_attr=None, weight_hh_attr=None,
-                 bias_ih_attr=None, bias_hh_attr=None, name=None):
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        activation="tanh",
+        weight_ih_attr=None,
+        weight_hh_attr=None,
+        bias_ih_attr=None,
+        bias_hh_attr=None,
+        name=None,
+    ):
         super().__init__()
         if activation not in ("tanh", "relu"):
             raise errors.ValueError_(f"SimpleRNNCell: activation must be 'tanh' or 'relu', got {activation!r}")
@@ -185,8 +198,17 @@ class LSTMCell(_Cell):
 
     _mode = "LSTM"
 
-    def __init__(self, input_size, hidden_size, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None,
-                 bias_hh_attr=None, proj_size=0, name=None):
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        weight_ih_attr=None,
+        weight_hh_attr=None,
+        bias_ih_attr=None,
+        bias_hh_attr=None,
+        proj_size=0,
+        name=None,
+    ):
         super().__init__()
         attrs = weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr
         self._setup(input_size, hidden_size, attrs, name, proj_size)
@@ -223,15 +245,21 @@ class GRUCell(_Cell):
 
     _mode = "GRU"
 
-    def __init__(self, input_size, hidden_size, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None,
-                 bias_hh_attr=None, name=None):
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        weight_ih_attr=None,
+        weight_hh_attr=None,
+        bias_ih_attr=None,
+        bias_hh_attr=None,
+        name=None,
+    ):
         super().__init__()
         self._setup(input_size, hidden_size, (weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr), name)
 
 
-def _loop(
-    cell: Layer, inputs: Any, states: Any, lengths: Any, reverse: bool, time_major: bool, kwargs: dict
-) -> tuple:
+def _loop(cell: Layer, inputs: Any, states: Any, lengths: Any, reverse: bool, time_major: bool, kwargs: dict) -> tuple:
     """Any cell over time, a step at a time."""
     axis = 0 if time_major else 1
     parts = flatten(inputs)
@@ -328,8 +356,9 @@ class BiRNN(Layer):
     def forward(self, inputs, initial_states=None, sequence_length=None, **kwargs):
         states = (None, None) if initial_states is None else initial_states
         if not isinstance(states, (list, tuple)) or len(states) != 2:
-            raise errors.ValueError_("BiRNN: initial_states must be a pair (forward, backward), got "
-                                     f"{errors.describe(initial_states)}")
+            raise errors.ValueError_(
+                f"BiRNN: initial_states must be a pair (forward, backward), got {errors.describe(initial_states)}"
+            )
         forward, last_fw = _unroll(self.cell_fw, inputs, states[0], sequence_length, False, self.time_major, kwargs)
         backward, last_bw = _unroll(self.cell_bw, inputs, states[1], sequence_length, True, self.time_major, kwargs)
         return map_structure(lambda f, b: concat([f, b], -1), forward, backward), (last_fw, last_bw)
@@ -342,12 +371,23 @@ class _Network(LayerList):
     `weight_ih_l0_reverse`), and the state holds both.
     """
 
-    def _setup(self, make: Any, input_size: int, hidden_size: int, num_layers: int, direction: str, time_major: bool,
-               dropout: float, attrs: tuple, proj_size: int = 0) -> None:
+    def _setup(
+        self,
+        make: Any,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int,
+        direction: str,
+        time_major: bool,
+        dropout: float,
+        attrs: tuple,
+        proj_size: int = 0,
+    ) -> None:
         kind = type(self).__name__
         if direction not in ("forward", "bidirect", "bidirectional"):
-            raise errors.ValueError_(f"{kind}: direction must be 'forward' or 'bidirect' (or 'bidirectional'), got "
-                                     f"{direction!r}")
+            raise errors.ValueError_(
+                f"{kind}: direction must be 'forward' or 'bidirect' (or 'bidirectional'), got {direction!r}"
+            )
         if num_layers < 1:
             raise errors.ValueError_(f"{kind}: num_layers must be positive, got {num_layers}")
         if not 0 <= dropout <= 1:
@@ -362,7 +402,7 @@ class _Network(LayerList):
         self.mode = self._cells()[0]._mode
         self.state_components = recurrent.CELLS[self.mode][2]
         kinds = [n for n, attr in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), attrs) if attr is not False]
-        suffixes = ("", "_reverse")[:self.num_directions]
+        suffixes = ("", "_reverse")[: self.num_directions]
         names = [f"{n}_l{i}{suffix}" for i in range(num_layers) for suffix in suffixes for n in kinds]
         # Officially the names are dealt out in the order of the parameters, also where a projection or a frozen
         # parameter shifts them. Checkpoints have them like that.
@@ -385,12 +425,15 @@ class _Network(LayerList):
         states = list(states) if isinstance(states, (list, tuple)) else [states]
         kind = type(self).__name__
         if len(states) != self.state_components:
-            raise errors.ValueError_(f"{kind}: initial_states must be {self.state_components} tensors, got "
-                                     f"{len(states)}")
+            raise errors.ValueError_(
+                f"{kind}: initial_states must be {self.state_components} tensors, got {len(states)}"
+            )
         for state in states:
             if not isinstance(state, Tensor) or state.ndim != 3 or state.shape[0] != n:
-                raise errors.ValueError_(f"{kind}: initial_states must have shape [{n}, batch, size] (layers times "
-                                         f"directions), got {errors.describe(state)}")
+                raise errors.ValueError_(
+                    f"{kind}: initial_states must have shape [{n}, batch, size] (layers times "
+                    f"directions), got {errors.describe(state)}"
+                )
         return [list(each) for each in zip(*(state.unbind(0) for state in states))]
 
     def forward(self, inputs, initial_states=None, sequence_length=None):
@@ -413,8 +456,9 @@ class _Network(LayerList):
             outputs = []
             for d in range(self.num_directions):
                 k = i * self.num_directions + d
-                out, *last = recurrent.rnn(inputs, initial[k], cells[k]._weights(), sequence_length, self.mode, d == 1,
-                                           self.time_major, padded)
+                out, *last = recurrent.rnn(
+                    inputs, initial[k], cells[k]._weights(), sequence_length, self.mode, d == 1, self.time_major, padded
+                )
                 outputs.append(out)
                 final.append(last)
             inputs = outputs[0] if len(outputs) == 1 else concat(outputs, -1)
@@ -440,14 +484,34 @@ class SimpleRNN(_Network):
         ([4, 5, 3], [1, 4, 3])
     """
 
-    def __init__(self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False, dropout=0.0,
-                 activation="tanh", weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None,
-                 name=None):
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        direction="forward",
+        time_major=False,
+        dropout=0.0,
+        activation="tanh",
+        weight_ih_attr=None,
+        weight_hh_attr=None,
+        bias_ih_attr=None,
+        bias_hh_attr=None,
+        name=None,
+    ):
         super().__init__()
         attrs = weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr
         self.activation = activation
-        self._setup(lambda size: SimpleRNNCell(size, hidden_size, activation, *attrs), input_size, hidden_size,
-                    num_layers, direction, time_major, dropout, attrs)
+        self._setup(
+            lambda size: SimpleRNNCell(size, hidden_size, activation, *attrs),
+            input_size,
+            hidden_size,
+            num_layers,
+            direction,
+            time_major,
+            dropout,
+            attrs,
+        )
 
 
 class LSTM(_Network):
@@ -476,13 +540,34 @@ class LSTM(_Network):
         ([4, 5, 6], [4, 4, 3])
     """
 
-    def __init__(self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False, dropout=0.0,
-                 weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None, proj_size=0,
-                 name=None):
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        direction="forward",
+        time_major=False,
+        dropout=0.0,
+        weight_ih_attr=None,
+        weight_hh_attr=None,
+        bias_ih_attr=None,
+        bias_hh_attr=None,
+        proj_size=0,
+        name=None,
+    ):
         super().__init__()
         attrs = weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr
-        self._setup(lambda size: LSTMCell(size, hidden_size, *attrs, proj_size), input_size, hidden_size, num_layers,
-                    direction, time_major, dropout, attrs, proj_size)
+        self._setup(
+            lambda size: LSTMCell(size, hidden_size, *attrs, proj_size),
+            input_size,
+            hidden_size,
+            num_layers,
+            direction,
+            time_major,
+            dropout,
+            attrs,
+            proj_size,
+        )
 
 
 class GRU(_Network):
@@ -494,9 +579,29 @@ class GRU(_Network):
         ([5, 4, 3], [1, 4, 3])
     """
 
-    def __init__(self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False, dropout=0.0,
-                 weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None, name=None):
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        direction="forward",
+        time_major=False,
+        dropout=0.0,
+        weight_ih_attr=None,
+        weight_hh_attr=None,
+        bias_ih_attr=None,
+        bias_hh_attr=None,
+        name=None,
+    ):
         super().__init__()
         attrs = weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr
-        self._setup(lambda size: GRUCell(size, hidden_size, *attrs), input_size, hidden_size, num_layers, direction,
-                    time_major, dropout, attrs)
+        self._setup(
+            lambda size: GRUCell(size, hidden_size, *attrs),
+            input_size,
+            hidden_size,
+            num_layers,
+            direction,
+            time_major,
+            dropout,
+            attrs,
+        )

@@ -1,4 +1,5 @@
 """Multi-head attention and the Transformer (Vaswani et al., 2017)."""
+
 from __future__ import annotations
 
 from collections import namedtuple
@@ -60,8 +61,17 @@ class MultiHeadAttention(Layer):
 
     Cache, StaticCache = Cache, StaticCache
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, kdim=None, vdim=None, need_weights=False, weight_attr=None,
-                 bias_attr=None):
+    def __init__(
+        self,
+        embed_dim,
+        num_heads,
+        dropout=0.0,
+        kdim=None,
+        vdim=None,
+        need_weights=False,
+        weight_attr=None,
+        bias_attr=None,
+    ):
         super().__init__()
         _positive("MultiHeadAttention", embed_dim=embed_dim, num_heads=num_heads)
         if embed_dim % num_heads:
@@ -83,8 +93,10 @@ class MultiHeadAttention(Layer):
 
     def compute_kv(self, key, value):
         """Keys and values of all heads, each of shape [batch, heads, length, head_dim]."""
-        return (self._heads(key, self.k_proj, "key").transpose([0, 2, 1, 3]),
-                self._heads(value, self.v_proj, "value").transpose([0, 2, 1, 3]))
+        return (
+            self._heads(key, self.k_proj, "key").transpose([0, 2, 1, 3]),
+            self._heads(value, self.v_proj, "value").transpose([0, 2, 1, 3]),
+        )
 
     def gen_cache(self, key, value=None, type=Cache):
         """A cache for `forward`.
@@ -120,11 +132,14 @@ class MultiHeadAttention(Layer):
                 k, v = (concat([old.transpose([0, 2, 1, 3]), new], 1) for old, new in zip(cache, (k, v)))
                 cache = Cache(k.transpose([0, 2, 1, 3]), v.transpose([0, 2, 1, 3]))
             elif cache is not None:
-                raise errors.TypeError_("MultiHeadAttention: cache must be a Cache or StaticCache, got "
-                                        f"{errors.describe(cache)}")
+                raise errors.TypeError_(
+                    f"MultiHeadAttention: cache must be a Cache or StaticCache, got {errors.describe(cache)}"
+                )
         if not q.shape[0] == k.shape[0] == v.shape[0] or k.shape[1] != v.shape[1]:
-            raise errors.ValueError_("MultiHeadAttention: batch and length of query, key and value must fit, got "
-                                     f"{list(query.shape)}, {list(k.shape)}, {list(v.shape)}")
+            raise errors.ValueError_(
+                "MultiHeadAttention: batch and length of query, key and value must fit, got "
+                f"{list(query.shape)}, {list(k.shape)}, {list(v.shape)}"
+            )
         mask = _additive(attn_mask, q.dtype)
         if self.need_weights:
             out, weights = self._weighted(q, k, v, mask)
@@ -137,7 +152,7 @@ class MultiHeadAttention(Layer):
     def _weighted(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The attention step by step, for the weights."""
         q, k, v = (each.transpose([0, 2, 1, 3]) for each in (q, k, v))
-        scores = (q * self.head_dim ** -0.5).matmul(k, transpose_y=True)
+        scores = (q * self.head_dim**-0.5).matmul(k, transpose_y=True)
         weights = F.softmax(scores if mask is None else scores + mask)
         if self.dropout:
             weights = F.dropout(weights, self.dropout, training=self.training)
@@ -167,8 +182,9 @@ class _TransformerLayer(Layer):
         act_dropout = dropout if c["act_dropout"] is None else c["act_dropout"]
         activation = getattr(F, c["activation"], None) if isinstance(c["activation"], str) else None
         if activation is None:
-            raise errors.ValueError_(f"{kind}: activation must name a function of paddle.nn.functional, got "
-                                     f"{c['activation']!r}")
+            raise errors.ValueError_(
+                f"{kind}: activation must name a function of paddle.nn.functional, got {c['activation']!r}"
+            )
         self.activation, self.normalize_before = activation, c["normalize_before"]
         parts = len(self._attentions) + 1
         weights, biases = (_attrs(c[name], parts, f"{kind}: {name}") for name in ("weight_attr", "bias_attr"))
@@ -227,8 +243,20 @@ class TransformerEncoderLayer(_TransformerLayer):
 
     _attentions = ("self_attn",)
 
-    def __init__(self, d_model, nhead, dim_feedforward, dropout=0.1, activation="relu", attn_dropout=None,
-                 act_dropout=None, normalize_before=False, weight_attr=None, bias_attr=None, layer_norm_eps=1e-05):
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward,
+        dropout=0.1,
+        activation="relu",
+        attn_dropout=None,
+        act_dropout=None,
+        normalize_before=False,
+        weight_attr=None,
+        bias_attr=None,
+        layer_norm_eps=1e-05,
+    ):
         config = dict(locals())
         super().__init__()
         self._setup(config)
@@ -262,8 +290,20 @@ class TransformerDecoderLayer(_TransformerLayer):
 
     _attentions = ("self_attn", "cross_attn")
 
-    def __init__(self, d_model, nhead, dim_feedforward, dropout=0.1, activation="relu", attn_dropout=None,
-                 act_dropout=None, normalize_before=False, weight_attr=None, bias_attr=None, layer_norm_eps=1e-05):
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward,
+        dropout=0.1,
+        activation="relu",
+        attn_dropout=None,
+        act_dropout=None,
+        normalize_before=False,
+        weight_attr=None,
+        bias_attr=None,
+        layer_norm_eps=1e-05,
+    ):
         config = dict(locals())
         super().__init__()
         self._setup(config)
@@ -277,8 +317,7 @@ class TransformerDecoderLayer(_TransformerLayer):
 
     def gen_cache(self, memory):
         """(an empty cache for the self-attention, keys and values of `memory` for the attention to it)."""
-        return (self.self_attn.gen_cache(memory, type=Cache),
-                self.cross_attn.gen_cache(memory, memory, StaticCache))
+        return (self.self_attn.gen_cache(memory, type=Cache), self.cross_attn.gen_cache(memory, memory, StaticCache))
 
 
 class _Stack(Layer):
@@ -293,8 +332,9 @@ class _Stack(Layer):
     def _through(self, x: Tensor, call: Any, cache: Any) -> Any:
         """Through all layers and the norm; with caches also the list of the new ones."""
         if cache is not None and len(cache) != self.num_layers:
-            raise errors.ValueError_(f"{type(self).__name__}: cache must have one for each of {self.num_layers} "
-                                     f"layers, got {len(cache)}")
+            raise errors.ValueError_(
+                f"{type(self).__name__}: cache must have one for each of {self.num_layers} layers, got {len(cache)}"
+            )
         caches = []
         for i, layer in enumerate(self.layers):
             if cache is None:
@@ -330,6 +370,7 @@ class TransformerEncoder(_Stack):
     def forward(self, src, src_mask=None, cache=None):
         def call(layer, x, cache):
             return layer(x, src_mask=src_mask) if cache is None else layer(x, src_mask=src_mask, cache=cache)
+
         return self._through(src, call, cache)
 
     def gen_cache(self, src):
@@ -357,6 +398,7 @@ class TransformerDecoder(_Stack):
         def call(layer, x, cache):
             masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
             return layer(x, memory, **masks) if cache is None else layer(x, memory, **masks, cache=cache)
+
         return self._through(tgt, call, cache)
 
     def gen_cache(self, memory, do_zip=False):
@@ -387,17 +429,41 @@ class Transformer(Layer):
         [2, 3, 8]
     """
 
-    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
-                 dropout=0.1, activation="relu", attn_dropout=None, act_dropout=None, normalize_before=False,
-                 weight_attr=None, bias_attr=None, custom_encoder=None, custom_decoder=None):
+    def __init__(
+        self,
+        d_model=512,
+        nhead=8,
+        num_encoder_layers=6,
+        num_decoder_layers=6,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation="relu",
+        attn_dropout=None,
+        act_dropout=None,
+        normalize_before=False,
+        weight_attr=None,
+        bias_attr=None,
+        custom_encoder=None,
+        custom_decoder=None,
+    ):
         super().__init__()
         _positive("Transformer", d_model=d_model, nhead=nhead, dim_feedforward=dim_feedforward)
         weights, biases = _three(weight_attr, "weight_attr"), _three(bias_attr, "bias_attr")
         shared = d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout, normalize_before
-        self.encoder = custom_encoder if custom_encoder is not None else TransformerEncoder(
-            TransformerEncoderLayer(*shared, weights[::2], biases[::2]), num_encoder_layers, LayerNorm(d_model))
-        self.decoder = custom_decoder if custom_decoder is not None else TransformerDecoder(
-            TransformerDecoderLayer(*shared, weights, biases), num_decoder_layers, LayerNorm(d_model))
+        self.encoder = (
+            custom_encoder
+            if custom_encoder is not None
+            else TransformerEncoder(
+                TransformerEncoderLayer(*shared, weights[::2], biases[::2]), num_encoder_layers, LayerNorm(d_model)
+            )
+        )
+        self.decoder = (
+            custom_decoder
+            if custom_decoder is not None
+            else TransformerDecoder(
+                TransformerDecoderLayer(*shared, weights, biases), num_decoder_layers, LayerNorm(d_model)
+            )
+        )
         self.d_model, self.nhead = d_model, nhead
 
     def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None):

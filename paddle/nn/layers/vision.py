@@ -1,4 +1,5 @@
 """Layers that move pixels between channels and space."""
+
 from __future__ import annotations
 
 from ...engine import errors
@@ -34,7 +35,9 @@ class PixelShuffle(Layer):
 
     def extra_repr(self):
         text = f"upscale_factor={self._upscale_factor}"
-        return with_name(text if self._data_format == "NCHW" else text + f", data_format={self._data_format}", self._name)
+        return with_name(
+            text if self._data_format == "NCHW" else text + f", data_format={self._data_format}", self._name
+        )
 
 
 class PixelUnshuffle(Layer):
@@ -55,7 +58,9 @@ class PixelUnshuffle(Layer):
 
     def extra_repr(self):
         text = f"downscale_factor={self._downscale_factor}"
-        return with_name(text if self._data_format == "NCHW" else text + f", data_format={self._data_format}", self._name)
+        return with_name(
+            text if self._data_format == "NCHW" else text + f", data_format={self._data_format}", self._name
+        )
 
 
 class ChannelShuffle(Layer):
@@ -76,4 +81,6 @@ class ChannelShuffle(Layer):
 
     def extra_repr(self):
         text = f"groups={self._groups}"
-        return with_name(text if self._data_format == "NCHW" else text + f", data_format={self._data_format}", self._name)
+        return with_name(
+            text if self._data_format == "NCHW" else text + f", data_format={self._data_format}", self._name
+        )

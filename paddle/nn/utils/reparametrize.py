@@ -1,4 +1,5 @@
 """Weights computed from other parameters before each forward: weight_norm and spectral_norm."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -114,8 +115,14 @@ class _SpectralNorm:
         self.name, self.dim, self.steps, self.eps = name, dim, steps, eps
 
     def compute(self, layer: Layer, steps: int) -> Tensor:
-        return divide_by_norm(getattr(layer, self.name + "_orig"), getattr(layer, self.name + "_u"),
-                              getattr(layer, self.name + "_v"), self.dim, steps, self.eps)
+        return divide_by_norm(
+            getattr(layer, self.name + "_orig"),
+            getattr(layer, self.name + "_u"),
+            getattr(layer, self.name + "_v"),
+            self.dim,
+            steps,
+            self.eps,
+        )
 
     def __call__(self, layer: Layer, inputs: Any) -> None:
         object.__setattr__(layer, self.name, self.compute(layer, self.steps if layer.training else 0))
@@ -145,6 +152,7 @@ def spectral_norm(
         ['bias', 'weight_orig', 'weight_u', 'weight_v']
     """
     from ..layers import common, conv
+
     weight = _weight(layer, name, "spectral_norm")
     if n_power_iterations <= 0:
         raise errors.ValueError_(f"spectral_norm: n_power_iterations must be positive, got {n_power_iterations}")

@@ -1,4 +1,5 @@
 """The largest singular value of a weight, for SpectralNorm and spectral_norm."""
+
 from __future__ import annotations
 
 from typing import Any

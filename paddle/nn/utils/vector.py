@@ -1,4 +1,5 @@
 """Parameters as one vector, and limits for gradients."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -24,7 +25,7 @@ def total_norm(tensors, norm_type):
         return jnp.max(jnp.stack([jnp.max(f, initial=0.0) for f in flat]))
     if norm_type == 0:
         return jnp.sum(jnp.stack([jnp.sum(f != 0).astype(jnp.float32) for f in flat]))
-    return sum(jnp.sum(f ** norm_type) for f in flat) ** (1.0 / norm_type)
+    return sum(jnp.sum(f**norm_type) for f in flat) ** (1.0 / norm_type)
 
 
 @op(method=False, export=False, scalars="max_norm", differentiable=False)
@@ -80,7 +81,9 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor], name: str | 
         start = end
 
 
-def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
+def clip_grad_norm_(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
     """Scale the gradients in place so that their norm, taken together, is at most max_norm.
 
     Args:
@@ -110,7 +113,9 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
         return _make(jnp.zeros((), jnp.float32))
     norm = total_norm(grads, norm_type)
     if error_if_nonfinite and not bool(jnp.isfinite(norm._value)):
-        raise errors.RuntimeError_(f"clip_grad_norm_: the norm of the gradients is {float(norm)}, which cannot be clipped")
+        raise errors.RuntimeError_(
+            f"clip_grad_norm_: the norm of the gradients is {float(norm)}, which cannot be clipped"
+        )
     for grad, new in zip(grads, shrink(grads, norm, max_norm)):
         grad._write_array(new._value)
     return norm

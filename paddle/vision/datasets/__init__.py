@@ -1,4 +1,5 @@
 """Datasets of pictures."""
+
 from .digits import digits_path
 from .mnist import MNIST, FashionMNIST
 

@@ -1,4 +1,5 @@
 """MNIST and Fashion-MNIST: grey pictures of 28x28, ten classes, in gzipped idx files."""
+
 from __future__ import annotations
 
 import gzip
@@ -53,8 +54,15 @@ class MNIST(Dataset):
     TRAIN_LABEL_URL = URL_PREFIX + "train-labels-idx1-ubyte.gz"
     TRAIN_LABEL_MD5 = "d53e105ee54ea40749a09fcbcd1e9432"
 
-    def __init__(self, image_path: str | None = None, label_path: str | None = None, mode: str = "train",
-                 transform: Callable | None = None, download: bool = True, backend: str | None = None):
+    def __init__(
+        self,
+        image_path: str | None = None,
+        label_path: str | None = None,
+        mode: str = "train",
+        transform: Callable | None = None,
+        download: bool = True,
+        backend: str | None = None,
+    ):
         name = type(self).__name__
         if str(mode).lower() not in ("train", "test"):
             raise errors.ValueError_(f"{name}: mode must be 'train' or 'test', got {mode!r}")
@@ -80,6 +88,7 @@ class MNIST(Dataset):
         picture: Any = self.images[idx]
         if self.backend == "pil":
             from PIL import Image
+
             picture = Image.fromarray(picture)
         else:
             picture = picture.astype(self.dtype)
@@ -121,7 +130,7 @@ def read_idx(path: str, ndim: int) -> np.ndarray:
     if not os.path.isfile(path):
         raise errors.NotFound(f"there is no file {path}")
     try:
-        with open(path, "rb") as raw, (gzip.open(raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw) as f:
+        with open(path, "rb") as raw, gzip.open(raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw as f:
             header = f.read(4 + 4 * ndim)
             if len(header) < 4 + 4 * ndim or header[:4] != bytes([0, 0, 8, ndim]):
                 raise errors.ValueError_(

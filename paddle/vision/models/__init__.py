@@ -1,4 +1,5 @@
 """Networks for pictures."""
+
 from .lenet import LeNet
 
 __all__ = ["LeNet"]

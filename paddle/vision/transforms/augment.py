@@ -1,4 +1,5 @@
 """Random changes of colour and form."""
+
 from __future__ import annotations
 
 import math
@@ -15,8 +16,14 @@ from . import color, warp
 from .transforms import BaseTransform, angles, probability
 
 __all__ = [
-    "BrightnessTransform", "SaturationTransform", "ContrastTransform", "HueTransform", "ColorJitter", "RandomErasing",
-    "RandomAffine", "RandomPerspective"
+    "BrightnessTransform",
+    "SaturationTransform",
+    "ContrastTransform",
+    "HueTransform",
+    "ColorJitter",
+    "RandomErasing",
+    "RandomAffine",
+    "RandomPerspective",
 ]
 
 
@@ -80,12 +87,22 @@ class HueTransform(_Adjust):
 class ColorJitter(BaseTransform):
     """Random brightness, contrast, saturation and hue, in random order; arguments as those of the single transforms."""
 
-    def __init__(self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0,
-                 keys: Sequence[str | None] | None = None):
+    def __init__(
+        self,
+        brightness: Any = 0,
+        contrast: Any = 0,
+        saturation: Any = 0,
+        hue: Any = 0,
+        keys: Sequence[str | None] | None = None,
+    ):
         super().__init__(keys)
         self.brightness, self.contrast, self.saturation, self.hue = brightness, contrast, saturation, hue
-        self._parts = [BrightnessTransform(brightness), ContrastTransform(contrast), SaturationTransform(saturation),
-                       HueTransform(hue)]
+        self._parts = [
+            BrightnessTransform(brightness),
+            ContrastTransform(contrast),
+            SaturationTransform(saturation),
+            HueTransform(hue),
+        ]
 
     def _apply_image(self, img: Any) -> Any:
         for part in random.sample(self._parts, len(self._parts)):
@@ -104,8 +121,15 @@ class RandomErasing(BaseTransform):
         inplace: overwrite the picture itself.
     """
 
-    def __init__(self, prob: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3),
-                 value: Any = 0, inplace: bool = False, keys: Sequence[str | None] | None = None):
+    def __init__(
+        self,
+        prob: float = 0.5,
+        scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3),
+        value: Any = 0,
+        inplace: bool = False,
+        keys: Sequence[str | None] | None = None,
+    ):
         super().__init__(keys)
         if len(scale) != 2 or not 0 <= scale[0] <= scale[1] <= 1:
             raise errors.ValueError_(f"RandomErasing: scale must be a range between 0 and 1, got {scale!r}")
@@ -157,9 +181,15 @@ class RandomAffine(BaseTransform):
     """
 
     def __init__(
-        self, degrees: Any, translate: Sequence[float] | None = None, scale: Sequence[float] | None = None,
-        shear: Any = None, interpolation: str = "nearest", fill: Any = 0, center: Sequence[float] | None = None,
-        keys: Sequence[str | None] | None = None
+        self,
+        degrees: Any,
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: Any = None,
+        interpolation: str = "nearest",
+        fill: Any = 0,
+        center: Sequence[float] | None = None,
+        keys: Sequence[str | None] | None = None,
     ):
         super().__init__(keys)
         self.degrees = angles(degrees, "RandomAffine")
@@ -200,8 +230,14 @@ class RandomPerspective(BaseTransform):
         interpolation, fill: see `perspective`.
     """
 
-    def __init__(self, prob: float = 0.5, distortion_scale: float = 0.5, interpolation: str = "nearest", fill: Any = 0,
-                 keys: Sequence[str | None] | None = None):
+    def __init__(
+        self,
+        prob: float = 0.5,
+        distortion_scale: float = 0.5,
+        interpolation: str = "nearest",
+        fill: Any = 0,
+        keys: Sequence[str | None] | None = None,
+    ):
         super().__init__(keys)
         self.prob = probability(prob, "RandomPerspective")
         if not 0 <= distortion_scale <= 1:

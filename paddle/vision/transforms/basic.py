@@ -3,6 +3,7 @@
 A picture is a Pillow image, a NumPy array [H, W] or [H, W, C], or a Tensor [..., C, H, W]; the result is of the same
 kind unless the function says otherwise. Pillow images go through Pillow, arrays and tensors have their own arithmetic.
 """
+
 from __future__ import annotations
 
 import numbers
@@ -24,7 +25,7 @@ _LUMA = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
 
 
 def kind_of(img: Any, name: str) -> str:
-    """"pil", "array" or "tensor"; TypeError for anything else."""
+    """ "pil", "array" or "tensor"; TypeError for anything else."""
     if isinstance(img, Tensor):
         waiting = host_array(img)
         if (img if waiting is None else waiting).ndim >= 2:
@@ -53,8 +54,11 @@ def size_of(img: Any, name: str = "size") -> tuple[int, int]:
 def pair(size: Any, name: str, least: int = 1) -> tuple[int, int]:
     """A size argument as (height, width): a number means a square."""
     size = (size, size) if isinstance(size, numbers.Number) else size
-    if not isinstance(size, (list, tuple)) or len(size) != 2 or not all(
-            isinstance(s, (int, np.integer)) and not isinstance(s, bool) for s in size):
+    if (
+        not isinstance(size, (list, tuple))
+        or len(size) != 2
+        or not all(isinstance(s, (int, np.integer)) and not isinstance(s, bool) for s in size)
+    ):
         raise errors.TypeError_(f"{name}: size must be an int or (height, width), got {size!r}")
     if min(size) < least:
         raise errors.ValueError_(f"{name}: height and width must be at least {least}, got {tuple(size)}")
@@ -122,8 +126,11 @@ def normalize(img: Any, mean: Any, std: Any, data_format: str = "CHW", to_rgb: b
     channels = img.shape[axis] if len(img.shape) >= 3 else 1
     for name, values in (("mean", mean), ("std", std)):
         if len(values) not in (1, channels) and channels != 1:
-            hint = ("; the picture is [H, W, C]: use data_format='HWC', or ToTensor or Transpose before"
-                    if data_format == "CHW" and img.shape[-1] == len(values) else "")
+            hint = (
+                "; the picture is [H, W, C]: use data_format='HWC', or ToTensor or Transpose before"
+                if data_format == "CHW" and img.shape[-1] == len(values)
+                else ""
+            )
             raise errors.ValueError_(
                 f"normalize: {name} has {len(values)} numbers, the picture {channels} channels in the shape "
                 f"{list(img.shape)} ({data_format}){hint}"
@@ -147,6 +154,7 @@ def _standardize(img, mean, std):
 def _flip(img: Any, axis: int) -> Any:
     if isinstance(img, Tensor):
         from ...ops.manipulation import flip
+
         return flip(img, axis)
     return np.ascontiguousarray(np.flip(img, axis))
 
@@ -185,8 +193,8 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
         img = pad(img, (before[1], before[0], after[1], after[0]))
     y, x = top + before[0], left + before[1]
     if kind == "array":
-        return img[y:y + height, x:x + width]
-    return img[..., y:y + height, x:x + width]
+        return img[y : y + height, x : x + width]
+    return img[..., y : y + height, x : x + width]
 
 
 def center_crop(img: Any, output_size: Any) -> Any:
@@ -233,6 +241,7 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
         return _pad_tensor(img, (left, right, top, bottom), fill, padding_mode)
     if kind == "pil" and padding_mode == "constant":
         from PIL import ImageOps
+
         if not isinstance(fill, numbers.Number):
             fill = _fill_of(img, fill, "pad")
         return ImageOps.expand(img, border=(left, top, right, bottom), fill=fill)  # a number: Pillow's integer colour
@@ -250,12 +259,13 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
         raise errors.ValueError_(f"pad: fill must be a number or one for each channel, got {fill!r}")
     out = np.empty([n + a + b for n, (a, b) in zip(array.shape, widths)], array.dtype)
     out[...] = value
-    out[top:top + array.shape[0], left:left + array.shape[1]] = array
+    out[top : top + array.shape[0], left : left + array.shape[1]] = array
     return out
 
 
 def _pad_tensor(img: Tensor, widths: tuple, fill: Any, mode: str) -> Tensor:
     from ...nn import functional as F
+
     if mode == "symmetric" or not isinstance(fill, numbers.Number):
         raise errors.NotImplemented_("pad: of a Tensor, the mode 'symmetric' and a fill for each channel are not built")
     shape = img.shape
@@ -292,6 +302,7 @@ def _like(array: np.ndarray, img: Any) -> Any:
 
 def _pillow() -> Any:
     from PIL import Image
+
     return Image
 
 
@@ -333,6 +344,7 @@ def resize(img: Any, size: Any, interpolation: str = "bilinear") -> Any:
         return img if (height, width) == (rows, columns) else img.resize((width, height), method)
     if kind == "tensor":
         from ...nn import functional as F
+
         batch = img if img.ndim == 4 else img.unsqueeze(0)
         smooth = {} if interpolation in ("nearest", "area") else {"align_corners": False}
         out = F.interpolate(batch, size=[height, width], mode=interpolation, **smooth)
@@ -411,9 +423,10 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
         grey = img if img.shape[2] == 1 else _cast((img.astype("float64") @ _LUMA)[:, :, None], img.dtype)
         return grey if num_output_channels == 1 else np.repeat(grey, 3, axis=2)
     from ...ops.joining import concat
+
     if img.shape[axis] == 1:
         grey = img
     else:
-        r, g, b = (img[..., i:i + 1, :, :] for i in range(3))
+        r, g, b = (img[..., i : i + 1, :, :] for i in range(3))
         grey = (r * 0.2989 + g * 0.587 + b * 0.114).astype(img.dtype)  # the official weights, for tensors
     return grey if num_output_channels == 1 else concat([grey] * 3, axis=axis)

@@ -1,4 +1,5 @@
 """Brightness, contrast, saturation, hue, and erasing, as functions of one picture."""
+
 from __future__ import annotations
 
 import numbers
@@ -29,6 +30,7 @@ def _enhance(img: Any, factor: float, what: str) -> Any:
     kind = kind_of(img, "adjust_" + what.lower())
     if kind == "pil":
         from PIL import ImageEnhance
+
         return getattr(ImageEnhance, what)(img).enhance(factor)
     if kind == "tensor":
         return _blend(img, factor, what)
@@ -60,7 +62,7 @@ def _tensor_grey(values: jax.Array) -> jax.Array:
         raise errors.ValueError_(f"a Tensor picture must have 1 or 3 channels [..., C, H, W], got {list(values.shape)}")
     if values.shape[-3] == 1:
         return values
-    return sum(values[..., i:i + 1, :, :] * w for i, w in enumerate(_TENSOR_LUMA))
+    return sum(values[..., i : i + 1, :, :] * w for i, w in enumerate(_TENSOR_LUMA))
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
@@ -146,14 +148,14 @@ def erase(img: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fals
     kind = kind_of(img, "erase")
     if kind == "pil":
         array = np.array(img)
-        array[i:i + h, j:j + w] = v
+        array[i : i + h, j : j + w] = v
         return _pillow().fromarray(array)
     if kind == "array":
         out = img if inplace else img.copy()
-        out[i:i + h, j:j + w] = v
+        out[i : i + h, j : j + w] = v
         return out
     out = img if inplace else img.clone()
     if isinstance(v, np.ndarray):
         v = Tensor(v.astype(img.dtype.numpy))
-    out[..., i:i + h, j:j + w] = v
+    out[..., i : i + h, j : j + w] = v
     return out

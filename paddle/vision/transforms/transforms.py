@@ -2,6 +2,7 @@
 
 The random ones draw from Python's `random` (`random.seed`), as the official package does.
 """
+
 from __future__ import annotations
 
 import math
@@ -17,8 +18,20 @@ from . import basic as F
 from . import warp
 
 __all__ = [
-    "BaseTransform", "Compose", "Resize", "CenterCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomCrop",
-    "Transpose", "Normalize", "ToTensor", "Pad", "RandomRotation", "RandomResizedCrop", "Grayscale"
+    "BaseTransform",
+    "Compose",
+    "Resize",
+    "CenterCrop",
+    "RandomHorizontalFlip",
+    "RandomVerticalFlip",
+    "RandomCrop",
+    "Transpose",
+    "Normalize",
+    "ToTensor",
+    "Pad",
+    "RandomRotation",
+    "RandomResizedCrop",
+    "Grayscale",
 ]
 
 
@@ -78,7 +91,7 @@ class BaseTransform:
         fields = inputs if several else (inputs,)
         self.params = self._get_params(fields)
         out = tuple(f if key is None else getattr(self, "_apply_" + key)(f) for key, f in zip(self.keys, fields))
-        out += fields[len(self.keys):]
+        out += fields[len(self.keys) :]
         return out if several and len(out) > 1 else out[0]
 
     def _apply_image(self, image: Any) -> Any:
@@ -125,8 +138,14 @@ class Resize(BaseTransform):
 class Normalize(BaseTransform):
     """(picture - mean) / std for each channel; see `normalize`. One number serves all channels."""
 
-    def __init__(self, mean: Any = 0.0, std: Any = 1.0, data_format: str = "CHW", to_rgb: bool = False,
-                 keys: Sequence[str | None] | None = None):
+    def __init__(
+        self,
+        mean: Any = 0.0,
+        std: Any = 1.0,
+        data_format: str = "CHW",
+        to_rgb: bool = False,
+        keys: Sequence[str | None] | None = None,
+    ):
         super().__init__(keys)
         self.mean, self.std, self.data_format, self.to_rgb = mean, std, data_format, to_rgb
 
@@ -237,8 +256,13 @@ class RandomCrop(BaseTransform):
     """
 
     def __init__(
-        self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0,
-        padding_mode: str = "constant", keys: Sequence[str | None] | None = None
+        self,
+        size: Any,
+        padding: Any = None,
+        pad_if_needed: bool = False,
+        fill: Any = 0,
+        padding_mode: str = "constant",
+        keys: Sequence[str | None] | None = None,
     ):
         super().__init__(keys)
         self.size = F.pair(size, "RandomCrop")
@@ -258,8 +282,10 @@ class RandomCrop(BaseTransform):
         rows, columns = F.size_of(self._framed(self._picture(inputs)), "RandomCrop")
         height, width = self.size
         if height > rows or width > columns:
-            raise errors.ValueError_(f"RandomCrop: the picture is {rows}x{columns}, smaller than {height}x{width}; "
-                                     "pad_if_needed=True widens it")
+            raise errors.ValueError_(
+                f"RandomCrop: the picture is {rows}x{columns}, smaller than {height}x{width}; "
+                "pad_if_needed=True widens it"
+            )
         return random.randint(0, rows - height), random.randint(0, columns - width)
 
     def _apply_image(self, img: Any) -> Any:
@@ -278,8 +304,14 @@ class RandomResizedCrop(BaseTransform):
         interpolation: see `resize`.
     """
 
-    def __init__(self, size: Any, scale: Sequence[float] = (0.08, 1.0), ratio: Sequence[float] = (3.0 / 4, 4.0 / 3),
-                 interpolation: str = "bilinear", keys: Sequence[str | None] | None = None):
+    def __init__(
+        self,
+        size: Any,
+        scale: Sequence[float] = (0.08, 1.0),
+        ratio: Sequence[float] = (3.0 / 4, 4.0 / 3),
+        interpolation: str = "bilinear",
+        keys: Sequence[str | None] | None = None,
+    ):
         super().__init__(keys)
         self.size = F.pair(size, "RandomResizedCrop")
         for name, bounds in (("scale", scale), ("ratio", ratio)):
@@ -314,8 +346,13 @@ class RandomRotation(BaseTransform):
     """
 
     def __init__(
-        self, degrees: Any, interpolation: str = "nearest", expand: bool = False, center: Any = None, fill: Any = 0,
-        keys: Sequence[str | None] | None = None
+        self,
+        degrees: Any,
+        interpolation: str = "nearest",
+        expand: bool = False,
+        center: Any = None,
+        fill: Any = 0,
+        keys: Sequence[str | None] | None = None,
     ):
         super().__init__(keys)
         self.degrees = angles(degrees, "RandomRotation")

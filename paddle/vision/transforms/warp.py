@@ -1,4 +1,5 @@
 """Rotation, affine and perspective transforms of one picture."""
+
 from __future__ import annotations
 
 import math
@@ -19,8 +20,9 @@ __all__ = ["affine", "perspective", "rotate"]
 _METHODS = ("nearest", "bilinear", "bicubic")
 
 
-def affine_matrix(center: Sequence[float], angle: float, translate: Sequence[float], scale: float,
-                  shear: Sequence[float]) -> list[float]:
+def affine_matrix(
+    center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
+) -> list[float]:
     """The inverse transform (from a pixel of the result to the place it comes from), six numbers by rows."""
     turn, sx, sy = (math.radians(v) for v in (angle, *shear))
     a = math.cos(turn - sy) / math.cos(sy)
@@ -30,13 +32,25 @@ def affine_matrix(center: Sequence[float], angle: float, translate: Sequence[flo
     rows = [d / scale, -b / scale, -c / scale, a / scale]
     x, y = center[0] + translate[0], center[1] + translate[1]
     return [
-        rows[0], rows[1], center[0] - rows[0] * x - rows[1] * y, rows[2], rows[3],
-        center[1] - rows[2] * x - rows[3] * y
+        rows[0],
+        rows[1],
+        center[0] - rows[0] * x - rows[1] * y,
+        rows[2],
+        rows[3],
+        center[1] - rows[2] * x - rows[3] * y,
     ]
 
 
-def affine(img: Any, angle: float, translate: Sequence[float], scale: float, shear: Any, interpolation: str = "nearest",
-           fill: Any = 0, center: Sequence[float] | None = None) -> Any:
+def affine(
+    img: Any,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Any,
+    interpolation: str = "nearest",
+    fill: Any = 0,
+    center: Sequence[float] | None = None,
+) -> Any:
     """The picture turned, sheared, scaled about its centre, and moved.
 
     Args:
@@ -110,6 +124,7 @@ def _transform(img: Any, method: str, data: Sequence[float], interpolation: str,
     def run(image: Any) -> Any:
         how = getattr(F._pillow().Transform, method)
         return image.transform(image.size, how, data, resample, fillcolor=F._fill_of(image, fill, name))
+
     return run(img) if kind == "pil" else through_pillow(img, run)
 
 
@@ -129,7 +144,9 @@ def through_pillow(array: np.ndarray, function: Callable) -> np.ndarray:
 
 def _warped(img: Tensor, data: Sequence[float], size: tuple, interpolation: str, fill: Any, name: str) -> Tensor:
     if interpolation not in _METHODS[:2]:
-        raise errors.ValueError_(f"{name}: interpolation of a Tensor must be nearest or bilinear, got {interpolation!r}")
+        raise errors.ValueError_(
+            f"{name}: interpolation of a Tensor must be nearest or bilinear, got {interpolation!r}"
+        )
     channels = img.shape[-3] if img.ndim > 2 else 1
     values = np.asarray(fill, "float32").reshape(-1, 1, 1) if F._is_fill(fill) else np.zeros((0, 1, 1))
     if len(values) not in (1, channels):
@@ -150,6 +167,7 @@ def _warp(img, matrix, fill, size, interpolation):
         inside = (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
         row, column = (jnp.clip(v, 0, n - 1).astype(int) for v, n in ((row, rows), (column, columns)))
         return img[..., row, column].astype(dtype), inside
+
     if interpolation == "nearest":
         value, inside = pick(jnp.floor(y), jnp.floor(x))
         return jnp.where(inside, value, fill.astype(dtype)).astype(img.dtype)
@@ -195,4 +213,5 @@ def rotate(
 
     def turn(image: Any) -> Any:
         return image.rotate(angle, method, expand=expand, center=center, fillcolor=F._fill_of(image, fill, "rotate"))
+
     return turn(img) if kind == "pil" else through_pillow(img, turn)

@@ -1,4 +1,5 @@
 """Helpers of distributed training."""
+
 from ..recompute import recompute, recompute_sequential
 
 __all__ = ["recompute"]

@@ -1,4 +1,5 @@
 """The parts of a transformer layer as one call each."""
+
 from __future__ import annotations
 
 import functools
@@ -45,13 +46,16 @@ def project(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, heads: in
     batch, length, embed = x.shape
     if packed:
         if heads <= 0 or embed % heads or list(weight.shape) != [embed, 3 * embed]:
-            raise errors.ValueError_(f"{name}: with transpose_qkv_wb num_heads must divide {embed} and qkv_weight have "
-                                     f"shape {[embed, 3 * embed]}, got {heads} and {list(weight.shape)}")
+            raise errors.ValueError_(
+                f"{name}: with transpose_qkv_wb num_heads must divide {embed} and qkv_weight have "
+                f"shape {[embed, 3 * embed]}, got {heads} and {list(weight.shape)}"
+            )
         out = linear(x, weight, bias)
     else:
         if weight.ndim != 4 or weight.shape[0] != 3 or weight.shape[3] != embed:
-            raise errors.ValueError_(f"{name}: qkv_weight must have shape [3, heads, width, {embed}], got "
-                                     f"{list(weight.shape)}")
+            raise errors.ValueError_(
+                f"{name}: qkv_weight must have shape [3, heads, width, {embed}], got {list(weight.shape)}"
+            )
         heads = weight.shape[1]
         out = linear(x, reshape(weight, [-1, embed]).transpose([1, 0]), None if bias is None else reshape(bias, [-1]))
     out = reshape(out, [batch, length, 3, heads, -1])
@@ -59,11 +63,30 @@ def project(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, heads: in
 
 
 @nn_api
-def fused_multi_head_attention(x, qkv_weight, linear_weight, pre_layer_norm=False, pre_ln_scale=None, pre_ln_bias=None,
-                               ln_scale=None, ln_bias=None, pre_ln_epsilon=1e-05, qkv_bias=None, linear_bias=None,
-                               cache_kv=None, attn_mask=None, dropout_rate=0.5, attn_dropout_rate=0.5, ln_epsilon=1e-05,
-                               training=True, mode="upscale_in_train", ring_id=-1, add_residual=True, num_heads=-1,
-                               transpose_qkv_wb=False):
+def fused_multi_head_attention(
+    x,
+    qkv_weight,
+    linear_weight,
+    pre_layer_norm=False,
+    pre_ln_scale=None,
+    pre_ln_bias=None,
+    ln_scale=None,
+    ln_bias=None,
+    pre_ln_epsilon=1e-05,
+    qkv_bias=None,
+    linear_bias=None,
+    cache_kv=None,
+    attn_mask=None,
+    dropout_rate=0.5,
+    attn_dropout_rate=0.5,
+    ln_epsilon=1e-05,
+    training=True,
+    mode="upscale_in_train",
+    ring_id=-1,
+    add_residual=True,
+    num_heads=-1,
+    transpose_qkv_wb=False,
+):
     """The attention block of a transformer layer: x + dropout(linear(attention(layer_norm(x)))) with pre_layer_norm,
     else layer_norm(x + dropout(linear(attention(x)))).
 
@@ -102,7 +125,9 @@ def fused_multi_head_attention(x, qkv_weight, linear_weight, pre_layer_norm=Fals
     if cache_kv is not None:
         key, value = (concat([cache_kv[i].transpose([0, 2, 1, 3]), new], 1) for i, new in enumerate((key, value)))
         cache_kv = stack([key.transpose([0, 2, 1, 3]), value.transpose([0, 2, 1, 3])])
-    out = scaled_dot_product_attention(query, key, value, additive(attn_mask, x.dtype), attn_dropout_rate, False, training)
+    out = scaled_dot_product_attention(
+        query, key, value, additive(attn_mask, x.dtype), attn_dropout_rate, False, training
+    )
     out = linear(reshape(out, [*x.shape[:2], -1]), linear_weight, linear_bias)
     out = dropout(out, dropout_rate, None, training, False, mode)
     if add_residual:
@@ -113,10 +138,27 @@ def fused_multi_head_attention(x, qkv_weight, linear_weight, pre_layer_norm=Fals
 
 
 @nn_api
-def fused_feedforward(x, linear1_weight, linear2_weight, linear1_bias=None, linear2_bias=None, ln1_scale=None,
-                      ln1_bias=None, ln2_scale=None, ln2_bias=None, dropout1_rate=0.5, dropout2_rate=0.5,
-                      activation="relu", ln1_epsilon=1e-05, ln2_epsilon=1e-05, pre_layer_norm=False, training=True,
-                      mode="upscale_in_train", ring_id=-1, add_residual=True):
+def fused_feedforward(
+    x,
+    linear1_weight,
+    linear2_weight,
+    linear1_bias=None,
+    linear2_bias=None,
+    ln1_scale=None,
+    ln1_bias=None,
+    ln2_scale=None,
+    ln2_bias=None,
+    dropout1_rate=0.5,
+    dropout2_rate=0.5,
+    activation="relu",
+    ln1_epsilon=1e-05,
+    ln2_epsilon=1e-05,
+    pre_layer_norm=False,
+    training=True,
+    mode="upscale_in_train",
+    ring_id=-1,
+    add_residual=True,
+):
     """The feedforward block of a transformer layer: x + dropout2(linear2(dropout1(activation(linear1(layer_norm(x))))))
     with pre_layer_norm, else the layer_norm of that sum without the inner one.
 
@@ -141,7 +183,9 @@ def fused_feedforward(x, linear1_weight, linear2_weight, linear1_bias=None, line
     if activation not in ACTIVATIONS:
         raise errors.ValueError_(f"fused_feedforward: activation must be 'relu' or 'gelu', got {activation!r}")
     y = _normed(x, ln1_scale, ln1_bias, ln1_epsilon) if pre_layer_norm else x
-    y = dropout(ACTIVATIONS[activation](linear(y, linear1_weight, linear1_bias)), dropout1_rate, None, training, False, mode)
+    y = dropout(
+        ACTIVATIONS[activation](linear(y, linear1_weight, linear1_bias)), dropout1_rate, None, training, False, mode
+    )
     y = dropout(linear(y, linear2_weight, linear2_bias), dropout2_rate, None, training, False, mode)
     if add_residual:
         y = x + y
@@ -149,8 +193,9 @@ def fused_feedforward(x, linear1_weight, linear2_weight, linear1_bias=None, line
 
 
 @nn_api
-def fused_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scaling_factor=None,
-                                training=True):
+def fused_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scaling_factor=None, training=True
+):
     """`scaled_dot_product_attention` with a factor for the scores; the mask is ignored when is_causal.
 
     Example:
@@ -158,5 +203,6 @@ def fused_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0
         >>> paddle.incubate.nn.functional.fused_dot_product_attention(x, x, x).shape
         [1, 2, 1, 4]
     """
-    return scaled_dot_product_attention(query, key, value, None if is_causal else attn_mask, dropout_p, is_causal,
-                                        training, None, scaling_factor)
+    return scaled_dot_product_attention(
+        query, key, value, None if is_causal else attn_mask, dropout_p, is_causal, training, None, scaling_factor
+    )

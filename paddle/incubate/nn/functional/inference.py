@@ -1,4 +1,5 @@
 """Attention over a cache of keys and values, and stacks of transformer layers that use it, for generating text."""
+
 from __future__ import annotations
 
 import functools
@@ -40,8 +41,9 @@ def _variable_length(query, key, value, lengths, key_lengths, mask, scale, causa
 
 
 @nn_api
-def variable_length_memory_efficient_attention(query, key, value, seq_lens, kv_seq_lens, mask=None, scale=None,
-                                               causal=False, pre_cache_length=0):
+def variable_length_memory_efficient_attention(
+    query, key, value, seq_lens, kv_seq_lens, mask=None, scale=None, causal=False, pre_cache_length=0
+):
     """Attention of padded sequences of different lengths.
 
     Args:
@@ -67,8 +69,10 @@ def variable_length_memory_efficient_attention(query, key, value, seq_lens, kv_s
     batch = query.shape[0]
     for argument, lengths in (("seq_lens", seq_lens), ("kv_seq_lens", kv_seq_lens)):
         if lengths.size != batch:
-            raise errors.ValueError_(f"variable_length_memory_efficient_attention: {argument} must have shape "
-                                     f"{[batch, 1]}, got {list(lengths.shape)}")
+            raise errors.ValueError_(
+                f"variable_length_memory_efficient_attention: {argument} must have shape "
+                f"{[batch, 1]}, got {list(lengths.shape)}"
+            )
     scale = float(query.shape[-1]) ** -0.5 if scale is None else scale
     return _variable_length(query, key, value, seq_lens, kv_seq_lens, mask, scale, bool(causal), int(pre_cache_length))
 
@@ -90,7 +94,7 @@ def _cached_attention(query, cache, mask, at):
     seen = jnp.arange(k.shape[1]) <= at.reshape(-1, 1, 1, 1)
     bias = 0
     if mask is not None:
-        mask = mask.astype(wide(query).dtype)[..., :k.shape[1]]
+        mask = mask.astype(wide(query).dtype)[..., : k.shape[1]]
         bias = jnp.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(0, k.shape[1] - mask.shape[-1])])
     return _attend(query, k, v, jnp.where(seen, bias, -jnp.inf), False, query.shape[-1] ** -0.5, _keep)
 
@@ -98,19 +102,42 @@ def _cached_attention(query, cache, mask, at):
 def _store(name: str, cache: Tensor, key: Tensor, value: Tensor, at: Tensor) -> None:
     """Write into the cache in place."""
     batch, _, heads, width = key.shape
-    if cache.ndim != 5 or cache.shape[:3] != [2, batch, heads] or cache.shape[4] != width or cache.shape[3] < key.shape[1]:
-        raise errors.ValueError_(f"{name}: a cache must have shape [2, {batch}, {heads}, {key.shape[1]} or more, {width}], "
-                                 f"got {list(cache.shape)}")
+    if (
+        cache.ndim != 5
+        or cache.shape[:3] != [2, batch, heads]
+        or cache.shape[4] != width
+        or cache.shape[3] < key.shape[1]
+    ):
+        raise errors.ValueError_(
+            f"{name}: a cache must have shape [2, {batch}, {heads}, {key.shape[1]} or more, {width}], "
+            f"got {list(cache.shape)}"
+        )
     with set_mode(grad=False):
         cache._rebind(_cache_write(cache, key, value, at))
 
 
 @nn_api
-def masked_multihead_attention(x, cache_kv=None, bias=None, src_mask=None, cum_offsets=None, sequence_lengths=None,
-                               rotary_tensor=None, beam_cache_offset=None, qkv_out_scale=None, out_shift=None,
-                               out_smooth=None, seq_len=1, rotary_emb_dims=0, use_neox_rotary_style=False,
-                               compute_dtype="default", out_scale=-1, quant_round_type=1, quant_max_bound=127.0,
-                               quant_min_bound=-127.0):
+def masked_multihead_attention(
+    x,
+    cache_kv=None,
+    bias=None,
+    src_mask=None,
+    cum_offsets=None,
+    sequence_lengths=None,
+    rotary_tensor=None,
+    beam_cache_offset=None,
+    qkv_out_scale=None,
+    out_shift=None,
+    out_smooth=None,
+    seq_len=1,
+    rotary_emb_dims=0,
+    use_neox_rotary_style=False,
+    compute_dtype="default",
+    out_scale=-1,
+    quant_round_type=1,
+    quant_max_bound=127.0,
+    quant_min_bound=-127.0,
+):
     """Attention of one new position of each sequence to those in the cache, where it is added.
 
     Args:
@@ -134,16 +161,22 @@ def masked_multihead_attention(x, cache_kv=None, bias=None, src_mask=None, cum_o
         [[1.0, 1.0]]
     """
     name = "masked_multihead_attention"
-    for argument, value in (("beam_cache_offset", beam_cache_offset), ("qkv_out_scale", qkv_out_scale),
-                            ("out_shift", out_shift), ("out_smooth", out_smooth), ("rotary_tensor", rotary_tensor),
-                            ("cum_offsets", cum_offsets)):
+    for argument, value in (
+        ("beam_cache_offset", beam_cache_offset),
+        ("qkv_out_scale", qkv_out_scale),
+        ("out_shift", out_shift),
+        ("out_smooth", out_smooth),
+        ("rotary_tensor", rotary_tensor),
+        ("cum_offsets", cum_offsets),
+    ):
         if value is not None:
             raise errors.NotImplemented_(f"{name}: {argument} is not built")
     if out_scale > 0 or rotary_emb_dims:
         raise errors.NotImplemented_(f"{name}: out_scale and rotary_emb_dims are not built")
     if cache_kv is None or cache_kv.ndim != 5:
-        raise errors.ValueError_(f"{name}: cache_kv of shape [2, batch, heads, room, width] is required, got "
-                                 f"{errors.describe(cache_kv)}")
+        raise errors.ValueError_(
+            f"{name}: cache_kv of shape [2, batch, heads, room, width] is required, got {errors.describe(cache_kv)}"
+        )
     _, batch, heads, room, width = cache_kv.shape
     if list(x.shape) != [batch, 3 * heads * width]:
         raise errors.ValueError_(f"{name}: x must have shape {[batch, 3 * heads * width]}, got {list(x.shape)}")
@@ -161,18 +194,46 @@ def masked_multihead_attention(x, cache_kv=None, bias=None, src_mask=None, cum_o
 @nn_op(name="rotated_heads")
 def _rotated_heads(x, embeddings, adjacent):
     """x [batch, length, heads, width] turned by cosines and sines [2, batch, 1, length, width]."""
-    cos, sin = (jnp.swapaxes(a, 1, 2)[:, :x.shape[1]] for a in embeddings)
+    cos, sin = (jnp.swapaxes(a, 1, 2)[:, : x.shape[1]] for a in embeddings)
     return rotated(x, sin, cos, adjacent)
 
 
 @nn_api
-def fused_multi_transformer(x, ln_scales, ln_biases, qkv_weights, qkv_biases, linear_weights, linear_biases,
-                            ffn_ln_scales, ffn_ln_biases, ffn1_weights, ffn1_biases, ffn2_weights, ffn2_biases,
-                            pre_layer_norm=True, epsilon=1e-05, residual_alpha=1.0, cache_kvs=None, beam_offset=None,
-                            pre_caches=None, seq_lens=None, rotary_embs=None, time_step=None, attn_mask=None,
-                            dropout_rate=0.0, rotary_emb_dims=0, activation="gelu", training=False,
-                            mode="upscale_in_train", trans_qkvw=True, ring_id=-1, norm_type="layernorm",
-                            use_neox_rotary_style=False, gqa_group_size=-1):
+def fused_multi_transformer(
+    x,
+    ln_scales,
+    ln_biases,
+    qkv_weights,
+    qkv_biases,
+    linear_weights,
+    linear_biases,
+    ffn_ln_scales,
+    ffn_ln_biases,
+    ffn1_weights,
+    ffn1_biases,
+    ffn2_weights,
+    ffn2_biases,
+    pre_layer_norm=True,
+    epsilon=1e-05,
+    residual_alpha=1.0,
+    cache_kvs=None,
+    beam_offset=None,
+    pre_caches=None,
+    seq_lens=None,
+    rotary_embs=None,
+    time_step=None,
+    attn_mask=None,
+    dropout_rate=0.0,
+    rotary_emb_dims=0,
+    activation="gelu",
+    training=False,
+    mode="upscale_in_train",
+    trans_qkvw=True,
+    ring_id=-1,
+    norm_type="layernorm",
+    use_neox_rotary_style=False,
+    gqa_group_size=-1,
+):
     """A stack of transformer layers, with a cache of keys and values for generation.
 
     Args:
@@ -212,21 +273,25 @@ def fused_multi_transformer(x, ln_scales, ln_biases, qkv_weights, qkv_biases, li
     name = "fused_multi_transformer"
     one_device(name, ring_id)
     if beam_offset is not None or rotary_emb_dims > 1 or seq_lens is not None and time_step is not None:
-        raise errors.NotImplemented_(f"{name}: beam_offset, rotary_emb_dims above 1, and seq_lens with time_step are not "
-                                     "built")
+        raise errors.NotImplemented_(
+            f"{name}: beam_offset, rotary_emb_dims above 1, and seq_lens with time_step are not built"
+        )
     if norm_type not in ("layernorm", "rmsnorm"):
         raise errors.ValueError_(f"{name}: norm_type must be 'layernorm' or 'rmsnorm', got {norm_type!r}")
     if x.ndim != 3 or time_step is not None and (x.shape[1] != 1 or cache_kvs is None):
-        raise errors.ValueError_(f"{name}: x must have shape [batch, length, embed], with time_step length 1 and "
-                                 f"cache_kvs, got {list(x.shape)}")
+        raise errors.ValueError_(
+            f"{name}: x must have shape [batch, length, embed], with time_step length 1 and "
+            f"cache_kvs, got {list(x.shape)}"
+        )
     layers = len(qkv_weights)
 
     def part(values, i, argument):
         if values is None:
             return None
         if len(values) != layers:
-            raise errors.ValueError_(f"{name}: {argument} must have {layers} elements, one for each layer, got "
-                                     f"{len(values)}")
+            raise errors.ValueError_(
+                f"{name}: {argument} must have {layers} elements, one for each layer, got {len(values)}"
+            )
         return values[i]
 
     def norm(y, scale, bias):
@@ -242,15 +307,16 @@ def fused_multi_transformer(x, ln_scales, ln_biases, qkv_weights, qkv_biases, li
         ffn_ln = part(ffn_ln_scales, i, "ffn_ln_scales"), part(ffn_ln_biases, i, "ffn_ln_biases")
         weight, bias = qkv_weights[i], part(qkv_biases, i, "qkv_biases")
         if weight.shape[-1 if trans_qkvw else 0] != embed or weight.ndim != (4 if gqa_group_size <= 0 else 3):
-            raise errors.ValueError_(f"{name}: the qkv_weights of shape {list(weight.shape)} do not fit x of shape "
-                                     f"{list(x.shape)}")
+            raise errors.ValueError_(
+                f"{name}: the qkv_weights of shape {list(weight.shape)} do not fit x of shape {list(x.shape)}"
+            )
         width = weight.shape[-2 if trans_qkvw else -1]
         flat = reshape(weight, [-1, embed]).transpose([1, 0]) if trans_qkvw else reshape(weight, [embed, -1])
         y = norm(x, *ln) if pre_layer_norm else x
         y = reshape(linear(y, flat, None if bias is None else reshape(bias, [-1])), [batch, length, -1, width])
         groups = gqa_group_size if gqa_group_size > 0 else y.shape[2] // 3
         heads = y.shape[2] - 2 * groups
-        query, key, value = y[:, :, :heads], y[:, :, heads:heads + groups], y[:, :, heads + groups:]
+        query, key, value = y[:, :, :heads], y[:, :, heads : heads + groups], y[:, :, heads + groups :]
         if rotary_embs is not None and rotary_emb_dims:
             query, key = (_rotated_heads(t, rotary_embs, not use_neox_rotary_style) for t in (query, key))
         if cache_kvs is not None:
@@ -263,7 +329,9 @@ def fused_multi_transformer(x, ln_scales, ln_biases, qkv_weights, qkv_biases, li
                 prefix = part(pre_caches, i, "pre_caches")
                 key, value = (concat([prefix[n].transpose([0, 2, 1, 3]), new], 1) for n, new in enumerate((key, value)))
             y = scaled_dot_product_attention(query, key, value, mask)
-        y = linear(reshape(y, [batch, length, heads * width]), linear_weights[i], part(linear_biases, i, "linear_biases"))
+        y = linear(
+            reshape(y, [batch, length, heads * width]), linear_weights[i], part(linear_biases, i, "linear_biases")
+        )
         x = x * residual_alpha + dropout(y, dropout_rate, None, training, False, mode)
         if not pre_layer_norm:
             x = norm(x, *ln)

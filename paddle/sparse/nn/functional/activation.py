@@ -1,4 +1,5 @@
 """Activations of sparse tensors: of the stored values, the others stay zero."""
+
 from __future__ import annotations
 
 import jax

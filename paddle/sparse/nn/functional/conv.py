@@ -3,6 +3,7 @@
 Each is one gather of the values that the windows meet, by a table made on the host, and one matrix product (Graham,
 Engelcke and van der Maaten, "3D Semantic Segmentation with Submanifold Sparse Convolutional Networks", CVPR 2018).
 """
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -34,13 +35,15 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
     if groups != 1:
         raise errors.ValueError_(f"{name}: a sparse convolution has groups=1, got {groups!r}")
     if not window.channel_last(name, data_format, n):
-        raise errors.ValueError_(f"{name}: the data_format of a sparse tensor is {window.FORMATS[n][1]}, got "
-                                 f"{data_format!r}")
+        raise errors.ValueError_(
+            f"{name}: the data_format of a sparse tensor is {window.FORMATS[n][1]}, got {data_format!r}"
+        )
     x, weight = read(name, x, n), tensor_of(name, weight, "weight")
     channels, kernel = x.shape[-1], tuple(weight.shape[:n])
     if weight.ndim != n + 2 or weight.shape[n] != channels or 0 in weight.shape:
-        raise errors.ValueError_(f"{name}: weight must have shape [{'kernel, ' * n}{channels}, out], got "
-                                 f"{list(weight.shape)}")
+        raise errors.ValueError_(
+            f"{name}: weight must have shape [{'kernel, ' * n}{channels}, out], got {list(weight.shape)}"
+        )
     if bias is not None and list(tensor_of(name, bias, "bias").shape) != [weight.shape[-1]]:
         raise errors.ValueError_(f"{name}: bias must have shape [{weight.shape[-1]}], got {list(bias.shape)}")
     stride = window.sizes(name, "stride", stride, n)
@@ -54,8 +57,10 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
             dilation = (1,) * n
         spans = [d * (k - 1) + 1 for d, k in zip(dilation, kernel)]
         if any(length + sum(p) < span for length, p, span in zip(lengths, pads, spans)):
-            raise errors.ValueError_(f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger than "
-                                     f"x of shape {list(x.shape)} with its padding {[list(p) for p in pads]}")
+            raise errors.ValueError_(
+                f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger than "
+                f"x of shape {list(x.shape)} with its padding {[list(p) for p in pads]}"
+            )
         lengths = [(length + sum(p) - span) // s + 1 for length, p, span, s in zip(lengths, pads, spans, stride)]
     pattern, table = table_of(x._pattern, kernel, stride, pads, dilation, lengths, same)
     return SparseTensor(with_channels(pattern, weight.shape[-1]), _convolve(x._values, table, weight, bias))

@@ -1,4 +1,5 @@
 """Pooling of sparse tensors."""
+
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -12,8 +13,9 @@ from .windows import read, table_of, with_channels
 
 
 def _met(values, table):
-    low = jnp.array(-jnp.inf if jnp.issubdtype(values.dtype, jnp.inexact) else jnp.iinfo(values.dtype).min,
-                    values.dtype)
+    low = jnp.array(
+        -jnp.inf if jnp.issubdtype(values.dtype, jnp.inexact) else jnp.iinfo(values.dtype).min, values.dtype
+    )
     return jnp.concatenate([values, jnp.full((1, values.shape[1]), low)])[table]
 
 
@@ -59,8 +61,10 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, data_for
     if not same and any(max(p) >= k for p, k in zip(pads, kernel)):
         raise errors.ValueError_(f"{name}: padding must be less than the kernel {list(kernel)}, got {padding!r}")
     if any(length + sum(p) < k for length, p, k in zip(lengths, pads, kernel)):
-        raise errors.ValueError_(f"{name}: the kernel {list(kernel)} is larger than x of shape {list(x.shape)} with "
-                                 f"its padding {[list(p) for p in pads]}")
+        raise errors.ValueError_(
+            f"{name}: the kernel {list(kernel)} is larger than x of shape {list(x.shape)} with "
+            f"its padding {[list(p) for p in pads]}"
+        )
     up = ceil_mode and not same
     out = [(n + sum(p) - k + (s - 1 if up else 0)) // s + 1 for n, p, k, s in zip(lengths, pads, kernel, stride)]
     pattern, table = table_of(x._pattern, kernel, stride, pads, (1, 1, 1), out, False)

@@ -1,4 +1,5 @@
 """Attention at chosen places."""
+
 from __future__ import annotations
 
 import math
@@ -40,20 +41,25 @@ def attention(query, key, value, sparse_mask, key_padding_mask=None, attn_mask=N
     name = "attention"
     query, key, value = (tensor_of(name, t, a) for t, a in ((query, "query"), (key, "key"), (value, "value")))
     if query.ndim != 4 or list(key.shape) != list(query.shape) or list(value.shape) != list(query.shape):
-        raise errors.ValueError_(f"{name}: query, key and value must have one shape [batch, heads, length, head_dim], "
-                                 f"got {list(query.shape)}, {list(key.shape)}, {list(value.shape)}")
+        raise errors.ValueError_(
+            f"{name}: query, key and value must have one shape [batch, heads, length, head_dim], "
+            f"got {list(query.shape)}, {list(key.shape)}, {list(value.shape)}"
+        )
     batch, heads, length, width = query.shape
     pattern = sparse_of(name, sparse_mask, "sparse_mask", "csr")._pattern
     if list(pattern.shape) != [batch * heads, length, length]:
-        raise errors.ValueError_(f"{name}: sparse_mask must have shape [{batch * heads}, {length}, {length}], got "
-                                 f"{list(pattern.shape)}")
+        raise errors.ValueError_(
+            f"{name}: sparse_mask must have shape [{batch * heads}, {length}, {length}], got {list(pattern.shape)}"
+        )
     rows, cols = _flat_index(pattern)
     q, k, v = (reshape(t, [batch * heads * length, width]) for t in (query, key, value))
     scores = _sddmm(q, k, rows, cols) / math.sqrt(width)
     matrix, row, col = pattern.coords
     keep = None
-    for mask, shape, where in ((key_padding_mask, [batch, length], (matrix // max(heads, 1), col)),
-                               (attn_mask, [length, length], (row, col))):
+    for mask, shape, where in (
+        (key_padding_mask, [batch, length], (matrix // max(heads, 1), col)),
+        (attn_mask, [length, length], (row, col)),
+    ):
         if mask is None:
             continue
         if list(tensor_of(name, mask, "a mask").shape) != shape:

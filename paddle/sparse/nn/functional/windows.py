@@ -1,4 +1,5 @@
 """Which stored values a sliding window meets: for each place of the result, one row of a table."""
+
 from __future__ import annotations
 
 import itertools
@@ -18,13 +19,16 @@ def read(name: str, x: Any, n: int) -> SparseTensor:
     """A COO tensor of shape [N, spatial axes, C] whose channels are dense, every position stored once."""
     x = sparse_of(name, x, layout="coo")
     if x.ndim != n + 2 or x._pattern.sparse_dim != n + 1:
-        raise errors.ValueError_(f"{name}: x must have {n + 1} sparse dimensions (batch and space) and one dense "
-                                 f"(channels), got shape {list(x.shape)} with {x._pattern.sparse_dim} sparse ones")
+        raise errors.ValueError_(
+            f"{name}: x must have {n + 1} sparse dimensions (batch and space) and one dense "
+            f"(channels), got shape {list(x.shape)} with {x._pattern.sparse_dim} sparse ones"
+        )
     return x if x._pattern.distinct else coalesce(x)
 
 
-def table_of(pattern: Pattern, kernel: tuple, stride: tuple, pads: list, dilation: tuple, lengths: list,
-             same: bool) -> tuple[Pattern, Tensor]:
+def table_of(
+    pattern: Pattern, kernel: tuple, stride: tuple, pads: list, dilation: tuple, lengths: list, same: bool
+) -> tuple[Pattern, Tensor]:
     """The pattern of the result over spatial axes of `lengths` (channels not yet in its shape), and a table [places,
     positions of the window] with the number of the stored value that is met, or the number of values where none is.
 
@@ -37,8 +41,9 @@ def table_of(pattern: Pattern, kernel: tuple, stride: tuple, pads: list, dilatio
     return pattern if same else found, table
 
 
-def _find_table(pattern: Pattern, kernel: tuple, stride: tuple, pads: list, dilation: tuple, lengths: list,
-                same: bool) -> tuple[Pattern | None, Tensor]:
+def _find_table(
+    pattern: Pattern, kernel: tuple, stride: tuple, pads: list, dilation: tuple, lengths: list, same: bool
+) -> tuple[Pattern | None, Tensor]:
     coords, nnz = pattern.coords, pattern.nnz
     offsets = np.array(list(itertools.product(*map(range, kernel)))).reshape(-1, len(kernel))
     before = np.array([p[0] for p in pads])
@@ -69,7 +74,6 @@ def _find_table(pattern: Pattern, kernel: tuple, stride: tuple, pads: list, dila
 
 def with_channels(pattern: Pattern, channels: int) -> Pattern:
     """The same places in a tensor with so many channels."""
-    made = Coo((*pattern.shape[:pattern.sparse_dim], channels), pattern.indices,
-               pattern.coalesced)  # type: ignore[attr-defined]
+    made = Coo((*pattern.shape[: pattern.sparse_dim], channels), pattern.indices, pattern.coalesced)  # type: ignore[attr-defined]
     made._coords, made._distinct, made.cache = pattern._coords, pattern._distinct, pattern.cache
     return made

@@ -1,4 +1,5 @@
 """Activation layers for sparse tensors."""
+
 from __future__ import annotations
 
 from ....nn.layer import Layer

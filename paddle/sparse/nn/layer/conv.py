@@ -1,4 +1,5 @@
 """Convolution layers for sparse tensors."""
+
 from __future__ import annotations
 
 import math
@@ -16,12 +17,28 @@ class _Conv(Layer):
     _axes = 0
     _function = ""
 
-    def _setup(self, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode,
-               weight_attr,
-               bias_attr, data_format, key=None, backend=None):
+    def _setup(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        groups,
+        padding_mode,
+        weight_attr,
+        bias_attr,
+        data_format,
+        key=None,
+        backend=None,
+    ):
         name, n = type(self).__name__, self._axes
-        for argument, value, allowed in (("groups", groups, 1), ("padding_mode", padding_mode, "zeros"),
-                                         ("data_format", data_format, window.FORMATS[n][1])):
+        for argument, value, allowed in (
+            ("groups", groups, 1),
+            ("padding_mode", padding_mode, "zeros"),
+            ("data_format", data_format, window.FORMATS[n][1]),
+        ):
             if value != allowed:
                 raise errors.ValueError_(f"{name}: {argument} of a sparse convolution is {allowed!r}, got {value!r}")
         if backend not in (None, "igemm"):
@@ -32,13 +49,17 @@ class _Conv(Layer):
         self._dilation = list(window.sizes(name, "dilation", dilation, n))
         self._padding, self._padding_mode, self._data_format, self._key = padding, padding_mode, data_format, key
         fan = math.prod(self._kernel_size) * in_channels
-        self.weight = self.create_parameter([*self._kernel_size, in_channels, out_channels], weight_attr,
-                                            default_initializer=Normal(0.0, math.sqrt(2.0 / fan)))
+        self.weight = self.create_parameter(
+            [*self._kernel_size, in_channels, out_channels],
+            weight_attr,
+            default_initializer=Normal(0.0, math.sqrt(2.0 / fan)),
+        )
         self.bias = self.create_parameter([out_channels], bias_attr, is_bias=True)
 
     def forward(self, x):
-        return getattr(F, self._function)(x, self.weight, self.bias, self._stride, self._padding, self._dilation,
-                                          self._groups, self._data_format)
+        return getattr(F, self._function)(
+            x, self.weight, self.bias, self._stride, self._padding, self._dilation, self._groups, self._data_format
+        )
 
     def extra_repr(self):
         n = self._axes
@@ -62,12 +83,34 @@ class Conv2D(_Conv):
 
     _axes, _function = 2, "conv2d"
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
-                 padding_mode="zeros", weight_attr=None, bias_attr=None, data_format="NHWC"):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        padding_mode="zeros",
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NHWC",
+    ):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode,
-                    weight_attr,
-                    bias_attr, data_format)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            padding_mode,
+            weight_attr,
+            bias_attr,
+            data_format,
+        )
 
 
 class Conv3D(_Conv):
@@ -93,12 +136,34 @@ class Conv3D(_Conv):
 
     _axes, _function = 3, "conv3d"
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
-                 padding_mode="zeros", weight_attr=None, bias_attr=None, data_format="NDHWC"):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        padding_mode="zeros",
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NDHWC",
+    ):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode,
-                    weight_attr,
-                    bias_attr, data_format)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            padding_mode,
+            weight_attr,
+            bias_attr,
+            data_format,
+        )
 
 
 class SubmConv2D(_Conv):
@@ -111,12 +176,38 @@ class SubmConv2D(_Conv):
 
     _axes, _function = 2, "subm_conv2d"
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
-                 padding_mode="zeros", key=None, weight_attr=None, bias_attr=None, data_format="NHWC", backend=None):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        padding_mode="zeros",
+        key=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NHWC",
+        backend=None,
+    ):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode,
-                    weight_attr,
-                    bias_attr, data_format, key, backend)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            padding_mode,
+            weight_attr,
+            bias_attr,
+            data_format,
+            key,
+            backend,
+        )
 
 
 class SubmConv3D(_Conv):
@@ -134,9 +225,35 @@ class SubmConv3D(_Conv):
 
     _axes, _function = 3, "subm_conv3d"
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
-                 padding_mode="zeros", key=None, weight_attr=None, bias_attr=None, data_format="NDHWC", backend=None):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        padding_mode="zeros",
+        key=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NDHWC",
+        backend=None,
+    ):
         super().__init__()
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode,
-                    weight_attr,
-                    bias_attr, data_format, key, backend)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            padding_mode,
+            weight_attr,
+            bias_attr,
+            data_format,
+            key,
+            backend,
+        )

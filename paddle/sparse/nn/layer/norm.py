@@ -1,4 +1,5 @@
 """Batch normalization of sparse tensors: of the stored values, channel by channel."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,10 +15,24 @@ from ...creation import sparse_of
 def _normalized(layer: Any, x: Any) -> Any:
     x = sparse_of(type(layer).__name__, x, "input", "coo")
     if x._values.ndim != 2:
-        raise errors.ValueError_(f"{type(layer).__name__}: the input must have one dense dimension, the channels, got "
-                                 f"shape {list(x.shape)} with {x.ndim - x._pattern.sparse_dim} dense ones")
-    return x.like(dense.batch_norm(x._values, layer._mean, layer._variance, layer.weight, layer.bias, layer.training,
-                                   layer._momentum, layer._epsilon, "NC", layer._use_global_stats))
+        raise errors.ValueError_(
+            f"{type(layer).__name__}: the input must have one dense dimension, the channels, got "
+            f"shape {list(x.shape)} with {x.ndim - x._pattern.sparse_dim} dense ones"
+        )
+    return x.like(
+        dense.batch_norm(
+            x._values,
+            layer._mean,
+            layer._variance,
+            layer.weight,
+            layer.bias,
+            layer.training,
+            layer._momentum,
+            layer._epsilon,
+            "NC",
+            layer._use_global_stats,
+        )
+    )
 
 
 class BatchNorm(norm.BatchNorm1D):
@@ -39,8 +54,17 @@ class BatchNorm(norm.BatchNorm1D):
         [1, 3, 3, 3, 2]
     """
 
-    def __init__(self, num_features, momentum=0.9, epsilon=1e-05, weight_attr=None, bias_attr=None, data_format="NDHWC",
-                 use_global_stats=None, name=None):
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NDHWC",
+        use_global_stats=None,
+        name=None,
+    ):
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats, name)
 
     def forward(self, input):
@@ -60,8 +84,9 @@ class SyncBatchNorm(norm.SyncBatchNorm):
 
     def extra_repr(self):
         text = f"num_features={self._num_features}, momentum={self._momentum}, epsilon={self._epsilon}"
-        return with_name(text if self._data_format == "NCHW" else f"{text}, data_format={self._data_format}",
-                         self._name)
+        return with_name(
+            text if self._data_format == "NCHW" else f"{text}, data_format={self._data_format}", self._name
+        )
 
     @classmethod
     def convert_sync_batchnorm(cls, layer):

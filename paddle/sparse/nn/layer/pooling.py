@@ -1,4 +1,5 @@
 """Pooling layers for sparse tensors."""
+
 from __future__ import annotations
 
 from ....engine import errors
@@ -23,8 +24,9 @@ class MaxPool3D(Layer):
         [1, 2, 2, 2, 2]
     """
 
-    def __init__(self, kernel_size, stride=None, padding=0, return_mask=False, ceil_mode=False, data_format="NDHWC",
-                 name=None):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, return_mask=False, ceil_mode=False, data_format="NDHWC", name=None
+    ):
         super().__init__()
         if return_mask:
             raise errors.NotImplemented_("MaxPool3D: return_mask of a sparse tensor")

@@ -1,4 +1,5 @@
 """A small real data set that ships with the package; see README.md."""
+
 from __future__ import annotations
 
 import os
