@@ -283,7 +283,7 @@ def flash_attention_v3_varlen(
         [3, 1, 4]
     """
     name = "flash_attention_v3_varlen"
-    for argument, value in (
+    for argument, given in (
         ("seqused_q", seqused_q),
         ("seqused_k", seqused_k),
         ("qv", qv),
@@ -291,7 +291,7 @@ def flash_attention_v3_varlen(
         ("k_descale", k_descale),
         ("v_descale", v_descale),
     ):
-        if value is not None:
+        if given is not None:
             raise errors.NotImplemented_(f"{name}: {argument} is not built")
     if tuple(window_size) != (-1, -1) or softcap:
         raise errors.NotImplemented_(f"{name}: window_size and softcap are not built")

@@ -13,6 +13,7 @@ from ...ops.embedding import *
 from ...ops.large_class_loss import *
 from ...ops.loss import *
 from ...ops.masked_attention import *
+from ...ops.moe import *
 from ...ops.normalization import *
 from ...ops.expansion import pad
 from ...ops.pooling import *
