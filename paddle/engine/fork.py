@@ -8,20 +8,26 @@ import os
 import warnings
 
 import jax
-from jax._src import xla_bridge
 
 from .modes import Watch
+
+try:  # no public name tells whether the engine has started
+    from jax._src.xla_bridge import backends_are_initialized
+except ImportError:
+
+    def backends_are_initialized() -> bool:
+        return True
 
 
 def _finish_running() -> None:
     """What still runs when the process forks would never end in the child."""
-    if xla_bridge.backends_are_initialized():
+    if backends_are_initialized():
         for array in jax.live_arrays():
             array.block_until_ready()
 
 
 def _in_the_child() -> None:
-    if xla_bridge.backends_are_initialized():
+    if backends_are_initialized():
         Watch.forked = True
         Watch.refresh()
 
