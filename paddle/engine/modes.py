@@ -19,6 +19,7 @@ class Modes(threading.local):
     saved_hooks: Any = None  # (pack, unpack) of autograd.saved_tensors_hooks
     watcher: Any = None  # called after each operator with (op, args, result)
     segment: Any = None  # what is computed again in the backward pass: an object with run(op, args)
+    ticks: Any = None  # where random keys come from while a function is compiled: an object with next()
     arriving: Any = None  # the cotangents of the node whose saved arrays are being unpacked
     special: bool = False  # any of the above except grad: dispatch then takes the long way
 

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from . import errors, place
+from .modes import modes, set_mode
 
 
 class GeneratorState:
@@ -76,13 +77,40 @@ class Generator:
         with self._lock:
             self._seed, self._counter = state.seed, state.counter
 
-    def tick(self) -> np.ndarray:
+    def tick(self) -> Any:
         """The data of the next key: seed (two words) and counter (two words), uint32[4]."""
+        return self.ticks(1) if modes.ticks is None else modes.ticks.next()
+
+    def ticks(self, number: int) -> np.ndarray:
+        """Like `tick`, and the counter goes on by `number`."""
         with self._lock:
             counter = self._counter
-            self._counter = counter + 1
+            self._counter = counter + number
         seed = self._seed
         return np.array((seed >> 32, seed & 0xFFFFFFFF, counter >> 32, counter & 0xFFFFFFFF), np.uint32)
+
+
+class compiled_ticks(set_mode):
+    """While a function is compiled, ticks count on from four words that are its input (what `ticks` returned). It then
+    draws in every call what eager code would draw there; `used` tells how many ticks one call takes.
+
+    For example::
+
+        def step(words, x):
+            with compiled_ticks(words) as ticks:
+                y = paddle.nn.functional.dropout(_make(x), 0.5)._value
+            return y
+    """
+
+    def __init__(self, words: Any):
+        super().__init__(ticks=self)
+        self.words, self.used = words, 0
+
+    def next(self) -> Any:
+        low = self.words[3] + np.uint32(self.used)
+        carry = (low < self.words[3]).astype(np.uint32)
+        self.used += 1
+        return jax.numpy.stack([self.words[0], self.words[1], self.words[2] + carry, low])
 
 
 def fold(words: Any) -> jax.Array:

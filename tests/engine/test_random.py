@@ -3,24 +3,23 @@
 import pickle
 import threading
 
+import jax
+import numpy as np
 import pytest
 
 import paddle
 from paddle.engine.op import op
-from paddle.engine.random import generator
+from paddle.engine.random import compiled_ticks, generator
+from paddle.engine.tensor import _make
 
 
 @op(export=False, method=False, random=True, name="test_draw", static="shape")
 def draw(key, shape):
-    import jax
-
     return jax.random.uniform(key, shape, "float32")
 
 
 @op(export=False, method=False, random=True, name="test_drop")
 def drop(key, x):
-    import jax
-
     return x * (jax.random.uniform(key, x.shape) < 0.5)
 
 
@@ -89,3 +88,33 @@ def test_drawing_compiles_once_and_threads_do_not_repeat_numbers():
         for thread in threads:
             thread.join()
     assert count.compiles == 0 and len(set(found)) == 40
+
+
+def test_a_compiled_function_draws_what_eager_code_draws():
+    def draw(x):
+        with paddle.no_grad():
+            return [
+                paddle.rand([3]),
+                paddle.nn.functional.dropout(x, 0.5),
+                paddle.normal(shape=[2]),
+                paddle.randperm(5),
+            ]
+
+    used = []
+
+    @jax.jit
+    def compiled(words, x):
+        with compiled_ticks(words) as ticks:
+            values = [t._value for t in draw(_make(x))]
+        used.append(ticks.used)
+        return values
+
+    x = paddle.ones([64])
+    paddle.seed(11)
+    eager = [[t.numpy() for t in draw(x)] for _ in range(3)]
+    source = paddle.seed(11)
+    jax.eval_shape(compiled, np.zeros(4, "uint32"), x._value)
+    for want in eager:
+        for got, expected in zip(compiled(source.ticks(used[0]), x._value), want):
+            np.testing.assert_array_equal(got, expected)
+    assert len({tuple(e[0]) for e in eager}) == 3
