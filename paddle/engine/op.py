@@ -115,6 +115,30 @@ class Signature:
         return found.replace(parameters=params)
 
 
+class ShownSignature(inspect.Signature):
+    """A signature that is made when somebody looks at it: making a thousand at import would take a tenth of a second."""
+
+    __slots__ = ("_build",)
+
+    def __init__(self, build: Callable[[], inspect.Signature]):
+        self._build = build
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("_parameters", "_return_annotation"):  # the slots of the base class, still empty
+            raise AttributeError(name)
+        found = self._build()
+        self._parameters, self._return_annotation = found.parameters, found.return_annotation
+        return getattr(self, name)
+
+    def replace(self, **changes: Any) -> inspect.Signature:  # type: ignore[override]
+        return self._build().replace(**changes)
+
+    __replace__ = replace  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return self._build().__reduce__()
+
+
 class Op(Kernel):
     """An operator: its body, its signature, and what dispatch has to know about it.
 
@@ -212,7 +236,7 @@ def _finish(
     public.__doc__ = fn.__doc__
     public.__module__ = fn.__module__
     public.__wrapped__ = fn  # type: ignore[attr-defined]
-    public.__signature__ = signature.public(fn, skip)  # type: ignore[attr-defined]
+    public.__signature__ = ShownSignature(lambda: signature.public(fn, skip))  # type: ignore[attr-defined]
     module = sys.modules[fn.__module__].__dict__
     if export:
         module.setdefault("__all__", []).append(name)
@@ -230,6 +254,11 @@ def _finish(
     return public
 
 
+def _without_out(public: Callable) -> inspect.Signature:
+    signature = inspect.signature(public)
+    return signature.replace(parameters=[p for p in signature.parameters.values() if p.name != "out"])
+
+
 def _twin(public: Callable, name: str, reshapes: bool) -> Callable:
     def twin(x, *args, **kwargs):
         try:
@@ -243,10 +272,7 @@ def _twin(public: Callable, name: str, reshapes: bool) -> Callable:
     twin.__name__ = twin.__qualname__ = name + "_"
     twin.__module__ = public.__module__
     twin.__doc__ = f"In-place form of `{name}`: the result replaces the value (and the type) of `x`, which is returned."
-    signature = public.__signature__  # type: ignore[attr-defined]
-    twin.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[p for p in signature.parameters.values() if p.name != "out"]
-    )
+    twin.__signature__ = ShownSignature(lambda: _without_out(public))  # type: ignore[attr-defined]
     return twin
 
 
