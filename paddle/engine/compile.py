@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # take GPU memory as it is needed
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # the engine's own log lines are not for users
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the engine's own log lines are not for users
 
 import jax  # noqa: E402  (the environment has to be set first)
 
