@@ -115,7 +115,6 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
     if not live and (depth >= TRACE_DEPTH or any(o.size > TRACE_SIZE for o in outs)):
         return tuple([_make(o) for o in out]) if out is outs else _make(out)
     saved: list = []
-    hooks = modes.saved_hooks
     for i in gradient.needed:
         if i < n:
             item = inputs[i]
