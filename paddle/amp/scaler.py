@@ -17,6 +17,7 @@ import numpy as np
 from ..engine import dtype as dtypes
 from ..engine import errors
 from ..engine.tensor import Tensor, _make
+from ..engine.value import ABSTRACT
 from ..optimizer import Optimizer
 
 __all__ = ["AmpScaler", "GradScaler", "OptimizerState"]
@@ -191,7 +192,7 @@ class AmpScaler:
     def _look(self) -> None:
         """Warn once when the scale only falls."""
         self._updates += 1
-        if self._updates % LOOK_EVERY or self._warned or isinstance(self._scale._value, jax.core.Tracer):
+        if self._updates % LOOK_EVERY or self._warned or isinstance(self._scale._value, ABSTRACT):
             return
         if self._earlier is not None and self._earlier < STUCK:
             self._warned = True

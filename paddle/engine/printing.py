@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from . import errors
+from .value import ABSTRACT
 
 _options: dict[str, Any] = {"precision": 8, "threshold": 1000, "edgeitems": 3, "sci_mode": False, "linewidth": 80}
 
@@ -119,6 +120,6 @@ def tensor_text(tensor: Any) -> str:
         f"Tensor(shape={list(value.shape)}, dtype={tensor.dtype.name}, place={tensor.place!r}, "
         f"stop_gradient={tensor.stop_gradient},\n       "
     )
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, ABSTRACT):
         return head + f"{value})"
     return head + data_text(np.asarray(value), 7) + ")"

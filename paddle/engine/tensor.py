@@ -17,6 +17,7 @@ from .dtype import DType, to_dtype
 from .modes import modes, set_mode
 from .shape import CallableInt, Size, official_strides, row_major
 from .storage import Storage, View
+from .value import ABSTRACT
 
 _names = itertools.count()
 parameters: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # every Parameter that is alive, by its id
@@ -200,7 +201,7 @@ class Tensor:
     def place(self) -> places.Place:
         """The device the tensor lies on."""
         value = self._value
-        if isinstance(value, jax.core.Tracer):
+        if isinstance(value, ABSTRACT):
             return places.current_place()
         return places.place_of(next(iter(value.devices())))
 
@@ -458,7 +459,7 @@ class Tensor:
 
     def _concrete(self, what: str) -> np.ndarray:
         value = self._value
-        if isinstance(value, jax.core.Tracer):
+        if isinstance(value, ABSTRACT):
             raise errors.RuntimeError_(f"{what}: the tensor has no value here, the function is being compiled")
         try:
             return np.asarray(value.block_until_ready())  # a failed computation shows here; reading it ends the process

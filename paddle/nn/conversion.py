@@ -11,6 +11,7 @@ from ..engine import place as places
 from ..engine.dtype import DType, to_dtype
 from ..engine.storage import Storage
 from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 
 
 class ConversionMethods:
@@ -129,7 +130,7 @@ def _convert(tensor: Tensor, dtype: DType | None, device: Any) -> None:
         if tensor.dtype.is_complex and not dtype.is_complex:
             value = jax.numpy.real(value)
         value = value.astype(dtype.numpy)
-    if device is not None and not isinstance(value, jax.core.Tracer) and device not in value.devices():
+    if device is not None and not isinstance(value, ABSTRACT) and device not in value.devices():
         value = places.put(value, device)
     if value is not tensor._value:
         tensor._storage = Storage(value)  # a slot of its own: who shares the old one keeps it

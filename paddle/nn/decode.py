@@ -12,6 +12,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.op import op
 from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 from ..ops.creation import full, zeros
 from ..ops.expansion import repeat_interleave
 from ..ops.joining import stack
@@ -232,7 +233,7 @@ def dynamic_decode(
 
 
 def _all(finished: Tensor, max_step_num: int | None) -> bool:
-    if isinstance(finished._value, jax.core.Tracer):
+    if isinstance(finished._value, ABSTRACT):
         if max_step_num is None:
             raise errors.RuntimeError_(
                 "dynamic_decode: a compiled function needs max_step_num, as the number of steps cannot depend on data"

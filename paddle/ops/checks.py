@@ -9,6 +9,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 
 
 def host_value(x: Tensor) -> np.ndarray | None:
@@ -16,7 +17,7 @@ def host_value(x: Tensor) -> np.ndarray | None:
     value = x._value
     if (
         not isinstance(value, jax.Array)
-        or isinstance(value, jax.core.Tracer)
+        or isinstance(value, ABSTRACT)
         or not value.size
         or not x.place.is_cpu_place()
     ):

@@ -20,6 +20,7 @@ from ..engine.place import put
 from ..engine.shape import row_major
 from ..engine.tape import TRACE_SIZE, Source
 from ..engine.tensor import Tensor, _make
+from ..engine.value import ABSTRACT
 from .manipulation import reshape, star, tensor_of, tensors_of
 from .parts import as_strided
 
@@ -575,7 +576,7 @@ def one_hot(x, num_classes=-1):
     if classes < 0:
         raise errors.ValueError_(f"one_hot: num_classes must be -1 or not negative, got {num_classes}")
     value = x._value
-    if value.size and not isinstance(value, jax.core.Tracer) and x.place.is_cpu_place():
+    if value.size and not isinstance(value, ABSTRACT) and x.place.is_cpu_place():
         array = np.asarray(value)
         if array.min() < 0 or array.max() >= classes:
             raise errors.ValueError_(
@@ -632,7 +633,7 @@ def from_numpy(ndarray):
 
 
 def _new(x: Tensor, size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    device = x.place if device is None and not isinstance(x._value, jax.core.Tracer) else device
+    device = x.place if device is None and not isinstance(x._value, ABSTRACT) else device
     return _filled("new_full", size, value, x.dtype if dtype is None else dtype, device, requires_grad)
 
 

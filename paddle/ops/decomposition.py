@@ -9,6 +9,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float
+from ..engine.value import ABSTRACT
 from .reduction import check_tensor
 
 lapack = jax.lax.linalg
@@ -39,7 +40,7 @@ def hermitian(x):
 def require(ok, message):
     """Raise a ValueError when a computed truth is false; nothing is known while a function is being compiled."""
     value = ok._value
-    if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and not bool(value):
+    if isinstance(value, jax.Array) and not isinstance(value, ABSTRACT) and not bool(value):
         raise errors.ValueError_(message)
 
 

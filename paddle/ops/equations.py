@@ -12,6 +12,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import same_type
 from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 from .decomposition import hermitian, lapack, lu_backsolve, lu_factors, matrices, qr, require, svd
 from .norm import matrix_norm
 from .reduction import check_tensor
@@ -461,7 +462,7 @@ def lstsq(x, y, rcond=None, driver=None):
         wide = x.dtype.is_differentiable and x.dtype.itemsize >= 4
         rcond = float(np.finfo(x.dtype.numpy if wide else np.float32).eps) * max(m, n)
     solution, residuals, rank, sizes = _lstsq(x, y, rcond)
-    concrete = not isinstance(rank._value, jax.core.Tracer)
+    concrete = not isinstance(rank._value, ABSTRACT)
     if driver in (None, "gelsy") or m <= n or concrete and not (np.asarray(rank._value) == n).all():
         residuals = _empty(solution)
     return (

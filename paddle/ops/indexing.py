@@ -19,6 +19,7 @@ from ..engine.executable import Frozen
 from ..engine.modes import modes, set_mode
 from ..engine.op import op
 from ..engine.tensor import Tensor, _make
+from ..engine.value import ABSTRACT
 
 
 def _is_mask(item: Any) -> bool:
@@ -37,7 +38,7 @@ def _as_index(item: Any) -> Any:
         isinstance(item, Tensor)
         and item._value.ndim == 0
         and item.dtype.is_integer
-        and not isinstance(item._value, jax.core.Tracer)
+        and not isinstance(item._value, ABSTRACT)
     ):
         return item.item()
     return item
@@ -293,13 +294,13 @@ def _check_mask(mask: Any, shape: tuple[int, ...], axis: int) -> None:
 
 
 def _traced(item: Any) -> bool:
-    return isinstance(item, Tensor) and isinstance(item._value, jax.core.Tracer)
+    return isinstance(item, Tensor) and isinstance(item._value, ABSTRACT)
 
 
 def _check_range(index: Any, n: int, axis: int) -> None:
     """IndexError for an index that XLA would silently clamp; only where looking is cheap, that is on the CPU."""
     if isinstance(index, Tensor):
-        if isinstance(index._value, jax.core.Tracer) or not index.place.is_cpu_place():
+        if isinstance(index._value, ABSTRACT) or not index.place.is_cpu_place():
             return
         index = index._value
     array = np.asarray(index)

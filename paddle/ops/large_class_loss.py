@@ -12,6 +12,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.place import put
 from ..engine.tensor import Tensor, _make
+from ..engine.value import ABSTRACT
 from .checks import check_ids
 from .loss import check_reduction, reduce
 from .random import randperm
@@ -188,7 +189,7 @@ def class_center_sample(label, num_classes, num_samples, group=None):
         raise errors.ValueError_(
             f"{name}: num_samples must be in [1, {num_classes}], the number of classes, got {num_samples}"
         )
-    if isinstance(label._value, jax.core.Tracer):
+    if isinstance(label._value, ABSTRACT):
         raise errors.RuntimeError_(f"{name}: the size of the result depends on the values, so it cannot be compiled")
     check_ids(name, label, num_classes, "the label", None, errors.ValueError_)
     present, place = np.unique(np.asarray(label._value), return_inverse=True)

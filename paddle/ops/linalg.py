@@ -10,6 +10,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import promote, same_type
 from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 from .reduction import check_tensor, tensor_axis
 
 
@@ -577,7 +578,7 @@ def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None):
     """
     for argument, w in (("fweights", fweights), ("aweights", aweights)):
         value = w._value if isinstance(w, Tensor) else None
-        if value is not None and value.size and not isinstance(value, jax.core.Tracer) and np.asarray(value).min() < 0:
+        if value is not None and value.size and not isinstance(value, ABSTRACT) and np.asarray(value).min() < 0:
             raise errors.ValueError_(f"cov: {argument} cannot be negative")
     return _cov(x, fweights, aweights, bool(rowvar), bool(ddof))
 

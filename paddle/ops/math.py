@@ -13,6 +13,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import operand, promote, promote_float
 from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 
 
 def binary(*names: str, **metadata):
@@ -207,7 +208,7 @@ def _is_int(x) -> bool:
 def _readable(x: Tensor) -> bool:
     """Whether a tensor has a value, and one that is cheap to look at."""
     value = x._value
-    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and x.place.is_cpu_place()
+    return isinstance(value, jax.Array) and not isinstance(value, ABSTRACT) and x.place.is_cpu_place()
 
 
 def _all(x, condition) -> bool:

@@ -15,6 +15,7 @@ from ..engine.dtype import to_dtype
 from ..engine.executable import Frozen
 from ..engine.op import api, op
 from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 from .creation import full_like, placed, shape_of
 from .manipulation import ints_of, star, tensor_of
 
@@ -314,7 +315,7 @@ def randperm(n, dtype="int64", *, device=None, requires_grad=False, pin_memory=F
 def _values(name: str, x: Any, low: float, high: float, argument: str) -> None:
     """ValueError for values outside of [low, high], where looking is cheap: on the CPU."""
     value = x._value
-    if value.size and not isinstance(value, jax.core.Tracer) and x.place.is_cpu_place():
+    if value.size and not isinstance(value, ABSTRACT) and x.place.is_cpu_place():
         array = np.asarray(value).astype("float64")
         if not ((array >= low) & (array <= high)).all():
             raise errors.ValueError_(
@@ -388,7 +389,7 @@ def multinomial(x, num_samples=1, replacement=False):
             f"multinomial: {number} samples without replacement need as many categories, x has {categories}"
         )
     _values("multinomial", x, 0, float("inf"), "weights")
-    if not isinstance(x._value, jax.core.Tracer) and x.place.is_cpu_place():
+    if not isinstance(x._value, ABSTRACT) and x.place.is_cpu_place():
         weighted = (np.asarray(x._value) > 0).sum(-1)
         if (weighted < (1 if replacement else number)).any():
             raise errors.ValueError_(

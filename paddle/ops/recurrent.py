@@ -17,6 +17,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.op import op
 from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 
 nn_op = functools.partial(op, method=False, export=False)
 
@@ -186,7 +187,7 @@ def _checked_lengths(lengths: Any, time: int, batch: int) -> Any:
             f"rnn: sequence_length must be int32 or int64 of shape {[batch]}, got "
             f"{lengths.dtype.name} of shape {list(lengths.shape)}"
         )
-    if not isinstance(lengths._value, jax.core.Tracer) and lengths.place.is_cpu_place() and batch:
+    if not isinstance(lengths._value, ABSTRACT) and lengths.place.is_cpu_place() and batch:
         values = np.asarray(lengths._value)
         if values.min() < 0 or values.max() > time:
             raise errors.ValueError_(

@@ -13,6 +13,7 @@ from ..engine import errors
 from ..engine.op import _write_out, api, op
 from ..engine.place import put
 from ..engine.tensor import Tensor, _make
+from ..engine.value import ABSTRACT
 from .axes import axis_of
 from .creation import clone, full, zeros
 from .expansion import broadcast_to
@@ -34,7 +35,7 @@ def check_range(name: str, index: Tensor, n: int, argument: str = "index", low: 
     """IndexError for an index outside [low, n), low being -n by default. Only where looking is cheap, for values on
     the CPU; elsewhere a read out of range gives NaN and a write is dropped."""
     value = index._value
-    if value.size == 0 or isinstance(value, jax.core.Tracer) or not index.place.is_cpu_place():
+    if value.size == 0 or isinstance(value, ABSTRACT) or not index.place.is_cpu_place():
         return
     array = np.asarray(value)
     smallest, largest = array.min(), array.max()
@@ -51,7 +52,7 @@ def check_range(name: str, index: Tensor, n: int, argument: str = "index", low: 
 
 def concrete(name: str, x: Tensor) -> np.ndarray:
     """The values of a tensor on which the shape of a result depends."""
-    if isinstance(x._value, jax.core.Tracer):
+    if isinstance(x._value, ABSTRACT):
         raise errors.RuntimeError_(
             f"{name}: the shape of the result depends on values, which a compiled function "
             "does not know; keep this call outside, or use a form of fixed shape such as where"
@@ -149,7 +150,7 @@ def _check_vectors(name: str, shape: tuple[int, ...], index: Any) -> None:
             f"each axis of x, got shape {list(index.shape)}"
         )
     value = index._value
-    if value.size == 0 or isinstance(value, jax.core.Tracer) or not index.place.is_cpu_place():
+    if value.size == 0 or isinstance(value, ABSTRACT) or not index.place.is_cpu_place():
         return
     array = np.asarray(value)
     bounds = np.array(shape[: array.shape[-1]])

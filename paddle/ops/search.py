@@ -13,6 +13,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import api, op
 from ..engine.tensor import Tensor, _device_of, _make
+from ..engine.value import ABSTRACT
 from .reduction import check_tensor, tensor_axis
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
@@ -350,7 +351,7 @@ def host_array(name, x):
     """The values of a tensor for an operator whose result's shape depends on them."""
     check_tensor(name, x)
     if isinstance(x, Tensor):
-        if isinstance(x._value, jax.core.Tracer):
+        if isinstance(x._value, ABSTRACT):
             raise errors.RuntimeError_(
                 f"{name}: the shape of the result depends on the values, which a compiled "
                 f"function "

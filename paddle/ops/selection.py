@@ -14,6 +14,7 @@ from ..engine.op import api, op
 from ..engine.place import put
 from ..engine.promotion import promote
 from ..engine.tensor import Tensor, _make
+from ..engine.value import ABSTRACT
 from .axes import axis_of
 from .creation import clone, full
 from .indexing import _plan, slice_set
@@ -99,7 +100,7 @@ def masked_scatter(x, mask, value):
     _check_mask("masked_scatter", mask)
     same_type("masked_scatter", tensor_of("masked_scatter", x), value, "value")
     shape = common_shape("masked_scatter", x._value.shape, mask._value.shape)
-    if not isinstance(mask._value, jax.core.Tracer):
+    if not isinstance(mask._value, ABSTRACT):
         wanted = int(np.broadcast_to(np.asarray(mask._value), shape).sum())
         if wanted > value._value.size:
             raise errors.ValueError_(

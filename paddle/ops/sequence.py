@@ -12,6 +12,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import api, op
 from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 
 nn_op = functools.partial(op, method=False)
 nn_api = functools.partial(api, method=False)
@@ -68,7 +69,7 @@ def sequence_mask(x, maxlen=None, dtype="int64"):
         [[1, 0], [1, 1]]
     """
     if maxlen is None:
-        if isinstance(x._value, jax.core.Tracer):
+        if isinstance(x._value, ABSTRACT):
             raise errors.RuntimeError_(
                 "sequence_mask: a compiled function needs maxlen, as a shape cannot depend on data"
             )

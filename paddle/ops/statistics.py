@@ -12,6 +12,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float
 from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 from .reduction import check_tensor, reduction_axes
 from .search import device_tensor, host_array, order
 
@@ -204,7 +205,7 @@ def _quantile_of(name, x, q, axis, keepdim, interpolation, skip_nan):
             f"{name}: q must hold one number at least in one dimension at most, got shape {list(q.shape)}"
         )
     levels = q if not isinstance(q, Tensor) else q._value
-    if not isinstance(levels, jax.core.Tracer) and not np.all((np.asarray(levels) >= 0) & (np.asarray(levels) <= 1)):
+    if not isinstance(levels, ABSTRACT) and not np.all((np.asarray(levels) >= 0) & (np.asarray(levels) <= 1)):
         raise errors.ValueError_(f"{name}: q must lie between 0 and 1, got {errors.describe(q)}")
     for a in axis if isinstance(axis, (list, tuple)) else () if axis is None else (axis,):
         if not isinstance(a, (int, np.integer)):

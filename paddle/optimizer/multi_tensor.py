@@ -21,6 +21,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.storage import Storage
 from ..engine.tensor import Tensor, _make
+from ..engine.value import ABSTRACT
 
 SMALL = 16384  # elements; smaller parameters share arrays
 
@@ -327,7 +328,7 @@ class Plan:
         grads = [grads[i] for i in self.order]
         values = [g._value for g in grads]
         large = [params[i] for i in self.large]
-        donate = bool(large) and not isinstance(values[0], jax.core.Tracer) and not _held_elsewhere(large)
+        donate = bool(large) and not isinstance(values[0], ABSTRACT) and not _held_elsewhere(large)
         run = _executable(self.spec if inverse_scale is None else self.scaled_spec, donate)
         new_params, states, scalars, written, bad = run(
             np.array(numbers, self.dtype),

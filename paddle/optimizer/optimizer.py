@@ -16,6 +16,7 @@ from ..engine import errors
 from ..engine import tensor as _tensor
 from ..engine.modes import modes
 from ..engine.tensor import Parameter, Tensor, _make
+from ..engine.value import ABSTRACT
 from ..nn.clip import ClipGradBase
 from ..regularizer import L2Decay, WeightDecayRegularizer
 from .lr import LRScheduler
@@ -447,7 +448,7 @@ class Optimizer:
             raise errors.TypeError_(
                 f"{type(self).__name__}: parameter {p.name} has dtype {p.dtype.name}, which is not trainable"
             )
-        sharding = None if isinstance(value, jax.core.Tracer) else value.sharding
+        sharding = None if isinstance(value, ABSTRACT) else value.sharding
         _, rate, _, need_clip, _ = self._signature(p)
         return Kind(
             number,

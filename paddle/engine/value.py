@@ -1,0 +1,163 @@
+"""Values of a program that is being built: what a tensor holds there in place of an array.
+
+A `Value` has a type and a shape, but no elements. Lengths that are not known yet are `Dim`s: ints that read as -1, as
+officially, and remember where they come from. To find the shapes of results without asking operators to reason about
+unknown lengths, every unknown length stands for two trial lengths (`PROBES`): an operator's shapes are inferred for both,
+and a result's length is unknown where the two differ.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from . import errors
+
+# What an unknown length is tried with: divisible by the strides of common networks, small enough to multiply.
+PROBES = (64, 96)
+
+
+class Dim(int):
+    """A length that is not known while a program is built. It is the int -1; sums, products and quotients of it are Dims.
+
+    `trials` are its trial lengths; `evaluate(lengths)` gives the length when the program runs, where `lengths(value)` is
+    the shape of a value.
+    """
+
+    trials: tuple[int, ...]
+    source: tuple  # ("dim", value, axis), or (name of an operator, operand, operand)
+
+    def __new__(cls, source: tuple, trials: tuple[int, ...]):
+        self = super().__new__(cls, -1)
+        self.source = source
+        self.trials = trials
+        return self
+
+    def evaluate(self, lengths: Callable[[Value], Any]) -> Any:
+        kind, a, b = self.source
+        if kind == "dim":
+            return lengths(a)[b]
+        a, b = (x.evaluate(lengths) if isinstance(x, Dim) else x for x in (a, b))
+        return _OPERATORS[kind](a, b)
+
+    def values(self) -> Iterator[Value]:
+        """The values whose shapes decide."""
+        kind, a, b = self.source
+        if kind == "dim":
+            yield a
+        else:
+            for x in (a, b):
+                if isinstance(x, Dim):
+                    yield from x.values()
+
+    def __eq__(self, other: Any) -> bool:
+        if isinstance(other, Dim):
+            return self is other or self.source == other.source
+        return int.__eq__(self, other)
+
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
+
+    __hash__ = int.__hash__
+
+    def __reduce__(self):
+        return int, (-1,)
+
+    def __deepcopy__(self, memo: dict) -> Dim:
+        return self
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __truediv__(self, other: Any) -> Any:
+        raise errors.TypeError_("an unknown length of a program (-1) cannot be divided with /; use //")
+
+    __rtruediv__ = __truediv__
+
+
+_OPERATORS = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+}
+
+
+def _arithmetic(kind: str) -> None:
+    function = _OPERATORS[kind]
+
+    def combine(a: Any, b: Any) -> Any:
+        if not isinstance(a, (int, np.integer)) or not isinstance(b, (int, np.integer)):
+            return NotImplemented
+        pairs = zip(*(x.trials if isinstance(x, Dim) else (int(x),) * len(PROBES) for x in (a, b)))
+        return Dim((kind, *(x if isinstance(x, Dim) else int(x) for x in (a, b))), tuple(function(*p) for p in pairs))
+
+    setattr(Dim, f"__{kind}__", lambda self, other: combine(self, other))
+    setattr(Dim, f"__r{kind}__", lambda self, other: combine(other, self))
+
+
+for _kind in _OPERATORS:
+    _arithmetic(_kind)
+
+
+class Value:
+    """The result of an operator of a program, or one of its inputs.
+
+    Args:
+        name: as users see and feed it.
+        trials: its shape, once for each entry of PROBES.
+        dtype: a NumPy dtype.
+        known: its elements for each trial, for small integer values that follow from shapes and constants.
+    """
+
+    __slots__ = ("name", "shape", "trials", "dtype", "known", "__weakref__")
+    weak_type = False
+
+    def __init__(self, name: str, trials: tuple[tuple[int, ...], ...], dtype: Any, known: tuple | None = None):
+        self.name = name
+        self.trials = trials
+        self.dtype = np.dtype(dtype)
+        self.known = known
+        first = trials[0]
+        if all(t == first for t in trials):
+            self.shape = first
+        else:
+            lengths = zip(*trials)
+            self.shape = tuple(n[0] if len(set(n)) == 1 else Dim(("dim", self, i), n) for i, n in enumerate(lengths))
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        n: int = 1
+        for d in self.shape:
+            n = n * d
+        return n
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every length is known."""
+        return len(set(self.trials)) == 1
+
+    def spec(self, trial: int) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(self.trials[trial], self.dtype)
+
+    def __repr__(self) -> str:
+        return f"%{self.name}: {self.dtype.name}[{', '.join(str(int(d)) for d in self.shape)}]"
+
+    def __deepcopy__(self, memo: dict) -> Value:
+        return self
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise errors.RuntimeError_(f"the tensor {self.name!r} has no value here, the program is being built")
+
+
+# Values without elements: what stands in a tensor's slot while JAX compiles a function or a program is built.
+ABSTRACT = (jax.core.Tracer, Value)
