@@ -112,6 +112,7 @@ from .framework.signals import disable_signal_handler
 from .framework.typed import *
 from .nn.functional import adaptive_avg_pool1d, conv1d, conv2d, conv3d, group_norm, layer_norm
 from .utils.dlpack import from_dlpack, to_dlpack
+from .nn.lazy import LazyGuard
 from .nn.parameter import ParamAttr, create_parameter
 from .device import (
     Event,

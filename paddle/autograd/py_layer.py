@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..engine import errors
+from ..engine.dtype import from_numpy
 from ..engine.modes import modes, set_mode
 from ..engine.tape import Node
 from ..engine.tensor import Tensor, _make
@@ -16,11 +17,11 @@ from ..engine.tensor import Tensor, _make
 class PyLayerContext:
     """Carries what `forward` keeps for `backward`; other attributes can be set freely."""
 
-    def __init__(self) -> None:
-        self.container: Any = None
-        self.not_inplace_tensors: tuple = ()
-        self.non_differentiable: tuple = ()
-        self.materialize_grads = True
+    container: Any = None
+    not_inplace_tensors: tuple = ()
+    non_differentiable: tuple = ()
+    materialize_grads = True
+    grad_in_dtype_consistent = True
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for `backward`, where `saved_tensor()` returns them."""
@@ -45,6 +46,10 @@ class PyLayerContext:
     def set_materialize_grads(self, value: bool) -> None:
         """False: `backward` gets None, not zeros, for an output without a gradient."""
         self.materialize_grads = value
+
+    def set_grad_in_dtype_consistent(self, flag: bool) -> None:
+        """False: `backward` gets gradients in the type they arrive in, not cast to the types of the outputs."""
+        self.grad_in_dtype_consistent = flag
 
 
 class PyLayerNode(Node):
@@ -77,7 +82,9 @@ class PyLayerNode(Node):
             if c is None:
                 given.append(_make(jnp.zeros(*spec)) if self.context.materialize_grads else None)
             else:
-                given.append(c if record is not None else _make(c))
+                c = c if record is not None else _make(c)
+                wanted = from_numpy(spec[1])
+                given.append(c.astype(wanted) if self.context.grad_in_dtype_consistent and c.dtype is not wanted else c)
         with set_mode(grad=record is not None):
             found = self.kind.backward(self.context, *given)
         found = list(found) if isinstance(found, (tuple, list)) else [found]
@@ -127,6 +134,10 @@ class PyLayer(PyLayerContext):
     @staticmethod
     def backward(ctx: PyLayerContext, *args: Any) -> Any:
         raise NotImplementedError("a PyLayer defines backward(ctx, ...)")
+
+    def name(self) -> str:
+        """The name of the operator: that of the class."""
+        return type(self).__name__
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

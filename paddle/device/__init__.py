@@ -17,7 +17,7 @@ from ..engine.place import (
     set_device,
 )
 from ..framework.typed import *
-from . import cpu, cuda
+from . import cpu, cuda, custom_device, xpu
 from .memory import (
     empty_cache,
     max_memory_allocated,
@@ -187,7 +187,7 @@ class device_guard:
         self._before = _place.current_place()
         _place.set_device(self._device)
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
         _place.set_device(self._before)
 
 

@@ -175,7 +175,7 @@ class stream_guard:
         self._before = None if self.stream is None else set_stream(self.stream)
         return self.stream
 
-    def __exit__(self, *exc):
+    def __exit__(self, exc_type, exc_val, exc_tb):
         if self._before is not None:
             set_stream(self._before)
 

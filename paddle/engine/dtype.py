@@ -22,11 +22,28 @@ class DType:
 
     __slots__ = ("name", "numpy", "itemsize", "kind")
 
-    def __init__(self, name: str, numpy_dtype: Any, kind: str):
+    name: str
+    numpy: np.dtype
+    itemsize: int
+    kind: str
+
+    def __new__(cls, value: Any) -> DType:
+        """The type of an official number (10 is float32) or of any other spelling."""
+        if isinstance(value, int) and not isinstance(value, builtins.bool):
+            for name, number in _NUMBERS.items():
+                if number == value:
+                    return raw if name == "raw" else pstring if name == "pstring" else _by_name[name]
+            raise errors.ValueError_(f"dtype: {value} is not the number of a type")
+        return to_dtype(value)
+
+    @classmethod
+    def _make(cls, name: str, numpy_dtype: Any, kind: str) -> DType:
+        self = object.__new__(cls)
         self.name = name
         self.numpy = np.dtype(numpy_dtype)
         self.itemsize = self.numpy.itemsize
         self.kind = kind
+        return self
 
     def __repr__(self) -> str:
         return f"paddle.{self.name}"
@@ -38,6 +55,9 @@ class DType:
 
     def __int__(self) -> int:
         return _NUMBERS[self.name]
+
+    __index__ = __int__
+    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__  # there is one object for each type
 
     @property
     def is_floating(self) -> builtins.bool:
@@ -65,23 +85,23 @@ class DType:
         return self
 
 
-bool = DType("bool", np.bool_, "b")
-uint8 = DType("uint8", np.uint8, "u")
-uint16 = DType("uint16", np.uint16, "u")
-uint32 = DType("uint32", np.uint32, "u")
-uint64 = DType("uint64", np.uint64, "u")
-int8 = DType("int8", np.int8, "i")
-int16 = DType("int16", np.int16, "i")
-int32 = DType("int32", np.int32, "i")
-int64 = DType("int64", np.int64, "i")
-float16 = DType("float16", np.float16, "f")
-bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "f")
-float32 = DType("float32", np.float32, "f")
-float64 = DType("float64", np.float64, "f")
-float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, "f")
-float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, "f")
-complex64 = DType("complex64", np.complex64, "c")
-complex128 = DType("complex128", np.complex128, "c")
+bool = DType._make("bool", np.bool_, "b")
+uint8 = DType._make("uint8", np.uint8, "u")
+uint16 = DType._make("uint16", np.uint16, "u")
+uint32 = DType._make("uint32", np.uint32, "u")
+uint64 = DType._make("uint64", np.uint64, "u")
+int8 = DType._make("int8", np.int8, "i")
+int16 = DType._make("int16", np.int16, "i")
+int32 = DType._make("int32", np.int32, "i")
+int64 = DType._make("int64", np.int64, "i")
+float16 = DType._make("float16", np.float16, "f")
+bfloat16 = DType._make("bfloat16", ml_dtypes.bfloat16, "f")
+float32 = DType._make("float32", np.float32, "f")
+float64 = DType._make("float64", np.float64, "f")
+float8_e4m3fn = DType._make("float8_e4m3fn", ml_dtypes.float8_e4m3fn, "f")
+float8_e5m2 = DType._make("float8_e5m2", ml_dtypes.float8_e5m2, "f")
+complex64 = DType._make("complex64", np.complex64, "c")
+complex128 = DType._make("complex128", np.complex128, "c")
 
 ALL = (
     bool,
@@ -104,8 +124,8 @@ ALL = (
 )
 
 # Official types without elements that a tensor could have here: any operation on them is an error.
-pstring = DType("pstring", np.object_, "O")
-raw = DType("raw", np.object_, "O")
+pstring = DType._make("pstring", np.object_, "O")
+raw = DType._make("raw", np.object_, "O")
 
 _NUMBERS = {
     "raw": 0,

@@ -11,11 +11,12 @@ from ..engine import dtype as dtypes
 from ..engine import errors
 from ..engine import place as places
 from ..engine.dtype import DType, to_dtype
-from ..engine.tensor import Parameter, _make, as_parameter
+from ..engine.tensor import Parameter, Tensor, _make, as_parameter
 from ..ops.creation import shape_of
 from ..utils import unique_name
 from . import initializer as init
 from .initializer import Initializer
+from .lazy import is_lazy, lazy_parameter
 
 EagerParamBase = Parameter
 
@@ -118,15 +119,14 @@ def make_parameter(
         if attr.name is None
         else unique_name.claim(attr.name)
     )
-    value = initial_value(initializer, shape, dtype, device)
-    out = as_parameter(
-        _make(value),
-        name,
-        attr.trainable,
-        learning_rate=attr.learning_rate,
-        regularizer=attr.regularizer,
-        need_clip=attr.need_clip,
-    )
+    attributes = dict(learning_rate=attr.learning_rate, regularizer=attr.regularizer, need_clip=attr.need_clip)
+    if is_lazy():
+        out = lazy_parameter(
+            shape, dtype, lambda: initial_value(initializer, shape, dtype, device), name, attr.trainable, **attributes
+        )
+    else:
+        value = initial_value(initializer, shape, dtype, device)
+        out = as_parameter(_make(value), name, attr.trainable, **attributes)
     out.do_model_average = attr.do_model_average
     return out
 
@@ -176,3 +176,6 @@ def create_parameter(
     if attr and name is not None and attr.name is None:
         attr = ParamAttr(**{**attr.__dict__, "name": name})
     return make_parameter(shape, attr, dtype, is_bias, default_initializer, unique_name.generate("create_parameter"))
+
+
+Tensor.create_parameter = create_parameter  # type: ignore[attr-defined]  # officially: the tensor is the shape

@@ -339,7 +339,14 @@ def bitwise_not(x, out=None, name=None):
     return _not(x, out=out)
 
 
-@api(method="bitwise_left_shift __lshift__", inplace=True)
+def _shift_in_place(shift, x, y, is_arithmetic, out):
+    if not isinstance(x, Tensor):
+        raise errors.ValueError_(f"{shift.__name__}_: argument 'x' must be a Tensor, got {errors.describe(x)}")
+    x._inplace(shift, y, is_arithmetic)
+    return x if out is None else out._rebind(x.clone())
+
+
+@api(method="bitwise_left_shift __lshift__")
 def bitwise_left_shift(x, y, is_arithmetic=True, out=None, name=None):
     """x << y of integers, elementwise with broadcasting; 0 where y is negative or exceeds the bits of the type.
 
@@ -353,7 +360,13 @@ def bitwise_left_shift(x, y, is_arithmetic=True, out=None, name=None):
     return _left_shift(x, y, out=out)
 
 
-@api(method="bitwise_right_shift __rshift__", inplace=True)
+@api(method="bitwise_left_shift_")
+def bitwise_left_shift_(x, y, is_arithmetic=True, out=None, name=None):
+    """In-place form of `bitwise_left_shift`; a tensor given as `out` gets the result as well."""
+    return _shift_in_place(bitwise_left_shift, x, y, is_arithmetic, out)
+
+
+@api(method="bitwise_right_shift __rshift__")
 def bitwise_right_shift(x, y, is_arithmetic=True, out=None, name=None):
     """x >> y of integers, elementwise with broadcasting.
 
@@ -365,6 +378,12 @@ def bitwise_right_shift(x, y, is_arithmetic=True, out=None, name=None):
         [4, -4]
     """
     return _right_shift(x, y, bool(is_arithmetic), out=out)
+
+
+@api(method="bitwise_right_shift_")
+def bitwise_right_shift_(x, y, is_arithmetic=True, out=None, name=None):
+    """In-place form of `bitwise_right_shift`; a tensor given as `out` gets the result as well."""
+    return _shift_in_place(bitwise_right_shift, x, y, is_arithmetic, out)
 
 
 alias(bitwise_not, "bitwise_invert")

@@ -172,3 +172,34 @@ def test_between_recorded_operations_and_with_nested_inputs():
     (out * 10).sum().backward()
     compare(x.grad, [110, 110])
     compare(y.grad, [60, 60])
+
+
+def test_gradients_come_in_the_type_of_the_outputs_unless_the_layer_says_otherwise():
+    seen = []
+
+    class Halved(PyLayer):
+        @staticmethod
+        def forward(ctx, x, keep):
+            ctx.set_grad_in_dtype_consistent(keep)
+            return (x * 2).astype("float16")
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(g.dtype)
+            return g.astype("float32") * 2
+
+    class Wide(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            return x.astype("float32")
+
+        @staticmethod
+        def backward(ctx, g):
+            return g  # float32, for a float16 input
+
+    for keep in (True, False):
+        x = paddle.ones([2])
+        x.stop_gradient = False
+        Wide.apply(Halved.apply(x, keep)).sum().backward()
+        assert x.grad.tolist() == [2.0, 2.0]
+    assert seen == [paddle.float16, paddle.float32]

@@ -78,3 +78,21 @@ def test_the_device_context():
         assert paddle.ones([1]).place.is_cpu_place()
     with device.device(None):
         pass
+
+
+def test_xpus_are_named_but_absent():
+    assert device.xpu.device_count() == 0 and not device.is_compiled_with_xpu()
+    for call in (device.xpu.synchronize, device.xpu.Stream, device.xpu.memory_total, device.xpu.empty_cache):
+        with pytest.raises(RuntimeError, match=r"device\.xpu\.\w+: not compiled with XPU"):
+            call()
+
+
+def test_plug_in_devices():
+    assert device.custom_device.device_count("npu") == 0
+    with pytest.raises((RuntimeError, ValueError), match="npu"):
+        device.custom_device.Stream("npu")
+    stream = device.custom_device.Stream("cpu")
+    assert stream.place == paddle.CPUPlace() and stream.raw_stream and stream.query()
+    event = device.custom_device.Event("cpu", enable_timing=True)
+    event.record(stream)
+    assert event.query() and event.place == paddle.CPUPlace() and event.raw_event
