@@ -19,6 +19,8 @@ from . import errors
 from .dispatch import dispatch
 from .executable import TENSOR, Kernel
 from .modes import modes
+from .row_sparse import RowSparse, payload, wrap
+from .row_sparse import add as add_rows
 from .tape import Node
 from .tensor import Tensor, _make
 
@@ -29,6 +31,8 @@ _ones = Kernel(lambda x: jnp.ones(x.shape, x.dtype), "ones_like", ("",))
 
 
 def add_arrays(x: Any, y: Any) -> Any:
+    if x.__class__ is RowSparse or y.__class__ is RowSparse:
+        return add_rows(x, y)
     return _add.entry(TENSOR, TENSOR).run(x, y)
 
 
@@ -115,13 +119,13 @@ def _run_hooks(node: Node, gradients: list, create_graph: bool) -> None:
         if index >= len(gradients) or gradients[index] is None:
             continue
         for entry in list(hooks):
-            gradient = gradients[index] if create_graph else _make(gradients[index])
+            gradient = gradients[index] if create_graph else wrap(gradients[index])
             result = entry[0](gradient)
             if result is None:
                 result = gradient  # which the hook may have changed in place
             elif not isinstance(result, Tensor):
                 raise errors.TypeError_(f"register_hook: a hook returns a Tensor or None, got {type(result).__name__}")
-            gradients[index] = result if create_graph else result._value
+            gradients[index] = result if create_graph else payload(result)
 
 
 @contextlib.contextmanager
@@ -263,7 +267,7 @@ def grad(
                 "outputs do not depend on it); pass allow_unused=True to get None for it"
             )
         if gradient is not None and not isinstance(gradient, Tensor):
-            gradient = _make(gradient)
+            gradient = wrap(gradient)
         if gradient is not None and not create_graph and not gradient._stop:
             gradient = _make(gradient._value, gradient._node, gradient._index, True)
         results.append(t._as_gradient(gradient))

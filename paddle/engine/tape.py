@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from . import errors
 from .debug import watch
 from .modes import Watch, modes
+from .row_sparse import RowSparse, SelectedRows, payload, wrap
 from .tensor import Tensor, _make
 
 _sequence = itertools.count()
@@ -108,7 +109,9 @@ class AccumulateGrad(Node):
         if isinstance(gradient, Tensor):  # create_graph
             tensor._grad = gradient if old is None else add(old, gradient)
         elif old is None:
-            tensor._grad = _make(gradient)
+            tensor._grad = wrap(gradient)
+        elif gradient.__class__ is RowSparse or old.__class__ is SelectedRows:
+            tensor._grad = wrap(add(payload(old), gradient))
         elif old._storage.value is None and old._storage.pending is not None:  # zeroed by clear_grad
             old._storage.write(gradient)
         else:

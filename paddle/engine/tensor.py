@@ -347,16 +347,22 @@ class Tensor:
     def grad(self) -> None:
         self._grad = None
 
-    def gradient(self) -> np.ndarray | None:
-        """The gradient as a NumPy array, or None."""
-        return None if self._grad is None else self._grad.numpy()
+    def gradient(self) -> Any:
+        """The gradient as a NumPy array (with the numbers of the rows if it is row-sparse), or None."""
+        grad = self._grad
+        if grad is not None and grad.is_selected_rows():
+            return grad.numpy(), np.array(grad.rows())
+        return None if grad is None else grad.numpy()
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
-        """Zero the gradient in place, or drop it with ``set_to_zero=False``."""
+        """Zero the gradient in place, or drop it with ``set_to_zero=False``; a row-sparse one is dropped."""
         grad = self._grad
         if grad is None:
             return
-        if not set_to_zero:
+        if modes.program is not None:
+            modes.program.touched_gradient(self)
+            set_to_zero = False
+        if not set_to_zero or grad.is_selected_rows():
             self._grad = None
             return
         if not isinstance(grad, Tensor) or type(grad._storage) is not Storage:

@@ -41,14 +41,14 @@ class ClipGradBase:
         raise NotImplementedError
 
     def __call__(self, params_grads: list) -> list:
-        pairs = [(p, g) for p, g in params_grads if g is not None]
+        pairs = [(p, g.merged() if g.is_selected_rows() else g) for p, g in params_grads if g is not None]
         chosen = [i for i, (p, _) in enumerate(pairs) if getattr(p, "need_clip", True)]
         if not chosen:
             return pairs
         arrays = _compiled(type(self))([pairs[i][1]._value for i in chosen], *self._numbers())
         for i, array in zip(chosen, arrays):
             p, g = pairs[i]
-            if self._writes_back:
+            if self._writes_back or g.is_selected_rows():
                 g._write_array(array)
             else:
                 pairs[i] = (p, _make(array))

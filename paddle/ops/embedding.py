@@ -9,9 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
-from ..engine.modes import set_mode
+from ..engine.modes import modes, set_mode
 from ..engine.op import api, op
 from ..engine.promotion import same_type
+from ..engine.row_sparse import RowSparse
+from ..engine.tape import Node
+from ..engine.tensor import Tensor, _make
 from .checks import check_ids
 
 nn_op = functools.partial(op, method=False)
@@ -106,6 +109,43 @@ def _embedding(x, weight, padding_idx, by_frequency):
     return rows
 
 
+@functools.partial(jax.jit, static_argnums=(2, 3, 4))
+def _row_gradient(x, cotangent, height, padding_idx, dtype):
+    rows = x.reshape(-1)
+    values = cotangent.reshape(len(rows), -1).astype(dtype)
+    if padding_idx is not None:
+        values = jnp.where((rows == padding_idx)[:, None], 0, values)
+    return RowSparse(rows, values, height)
+
+
+@nn_op(export=False, name="embedding_gradient")
+def _table_gradient(x, weight, cotangent, padding_idx):
+    return _row_gradient(x, cotangent, weight.shape[0], padding_idx, weight.dtype).dense()
+
+
+class RowLookup(Node):
+    """A lookup whose gradient is row-sparse. Its edge leads to a leaf, the only node that takes such a gradient."""
+
+    __slots__ = ("x", "weight", "padding_idx")
+    name = "embedding"
+
+    def __init__(self, x: Tensor, weight: Tensor, padding_idx: int | None):
+        super().__init__(((weight._node, weight._index, True),))
+        self.x, self.weight, self.padding_idx = x.detach(), weight.detach(), padding_idx
+
+    def run(self, cotangents, record, live_only):
+        if record is not None:
+            return [_table_gradient(self.x, self.weight, cotangents[0], self.padding_idx)]
+        table = self.weight._value
+        return [_row_gradient(self.x._value, cotangents[0], table.shape[0], self.padding_idx, table.dtype)]
+
+
+def _sparse_embedding(x, weight, padding_idx):
+    with set_mode(grad=False):
+        rows = _embedding(x, weight, padding_idx, False)
+    return _make(rows._value, RowLookup(x, weight, padding_idx), 0, False)
+
+
 @nn_op(export=False, differentiable=False, name="embedding_renorm", scalars="max_norm norm_type")
 def _renorm(x, weight, max_norm, norm_type):
     used = jnp.zeros(weight.shape[0], bool).at[x.reshape(-1)].set(True)
@@ -131,7 +171,9 @@ def embedding(x, weight, padding_idx=None, max_norm=None, norm_type=2.0, sparse=
         padding_idx: a row that counts as zeros and gets no gradient; negative from the end.
         max_norm: first scale the rows used down to this norm, in place.
         norm_type: the p of that norm.
-        sparse: accepted; gradients are dense (XLA has no sparse ones).
+        sparse: the gradient of the table holds only the rows that were used (`Tensor.is_selected_rows`), and optimizers
+            work on those. Where the table is no leaf, in a program and in
+            recomputation the gradient is dense all the same.
         scale_grad_by_freq: divide the gradient of a row by how often it occurs in x.
 
     Returns:
@@ -141,6 +183,7 @@ def embedding(x, weight, padding_idx=None, max_norm=None, norm_type=2.0, sparse=
         IndexError: a row number out of range.
         TypeError: x is not int32 or int64.
         ValueError: padding_idx out of range, a weight that is not 2-D.
+        AttributeError: `sparse` together with `scale_grad_by_freq`.
 
     Example:
         >>> paddle.nn.functional.embedding(paddle.to_tensor([1]), paddle.ones([3, 2])).tolist()
@@ -150,6 +193,8 @@ def embedding(x, weight, padding_idx=None, max_norm=None, norm_type=2.0, sparse=
         raise errors.TypeError_(f"embedding: x must be int32 or int64, got {x.dtype.name}")
     if weight.ndim != 2:
         raise errors.ValueError_(f"embedding: weight must be 2-D, got shape {list(weight.shape)}")
+    if sparse and scale_grad_by_freq:
+        raise AttributeError("embedding: sparse=True does not go together with scale_grad_by_freq=True")
     n = weight._value.shape[0]
     if padding_idx is not None:
         if not -n <= padding_idx < n:
@@ -158,4 +203,6 @@ def embedding(x, weight, padding_idx=None, max_norm=None, norm_type=2.0, sparse=
     check_ids("embedding", x, n)
     if max_norm is not None:
         embedding_renorm_(x, weight, max_norm, norm_type)
+    if sparse and modes.grad and weight._is_live_leaf() and modes.program is None and modes.segment is None:
+        return _sparse_embedding(x, weight, padding_idx)
     return _embedding(x, weight, padding_idx, bool(scale_grad_by_freq))

@@ -47,6 +47,10 @@ class Adagrad(Optimizer):
         return np.full(shape, self.initial_accumulator_value, dtype)
 
     @staticmethod
+    def _rests(h):
+        return True
+
+    @staticmethod
     def _update(p, g, s, h):
         total = s["moment"] + g * jnp.conj(g)
         return p - h.lr * g / (jnp.sqrt(total) + h.epsilon), {"moment": total}

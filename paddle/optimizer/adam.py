@@ -18,14 +18,16 @@ def next_powers(s, h):
     return {"beta1_pow_acc": s["beta1_pow_acc"] * h.beta1, "beta2_pow_acc": s["beta2_pow_acc"] * h.beta2}
 
 
-def adam_update(p, g, s, h, lr):
-    """One step of Adam with the rate `lr`; with amsgrad the denominator is the largest so far."""
+def adam_update(p, g, s, h, lr, ahead=False):
+    """One step of Adam with the rate `lr`; with amsgrad the denominator is the largest so far. `ahead`: correct the
+    bias with the powers of the next step."""
     m, v = moments(g, s, h)
     new = {"moment1": m, "moment2": v, **next_powers(s, h)}
     if h.amsgrad:
         v = new["moment2_max"] = jnp.maximum(v, s["moment2_max"])
-    correction = jnp.sqrt(1 - s["beta2_pow_acc"])
-    return p - lr * correction / (1 - s["beta1_pow_acc"]) * m / (jnp.sqrt(v) + h.epsilon * correction), new
+    powers = new if ahead else s
+    correction = jnp.sqrt(1 - powers["beta2_pow_acc"])
+    return p - lr * correction / (1 - powers["beta1_pow_acc"]) * m / (jnp.sqrt(v) + h.epsilon * correction), new
 
 
 class Adam(Optimizer):
@@ -35,7 +37,7 @@ class Adam(Optimizer):
         learning_rate, parameters, weight_decay, grad_clip: see Optimizer.
         beta1, beta2: what is kept of the running means of the gradient and of its square, in [0, 1).
         epsilon: added to the denominator, not negative.
-        lazy_mode: for row-sparse gradients; has no effect on dense ones.
+        lazy_mode: with a row-sparse gradient only its rows are updated, parameters and moments.
         multi_precision: train a float32 copy of 16-bit parameters.
         use_multi_tensor: accepted for compatibility; the step is always one multi-tensor executable.
         amsgrad: divide by the largest running mean so far.
@@ -52,7 +54,7 @@ class Adam(Optimizer):
 
     type = "adam"
     _hyper = ("beta1", "beta2", "epsilon")
-    _options = ("amsgrad",)
+    _options = ("amsgrad", "lazy_mode")
     _states = ("moment1", "moment2")
     _scalars = ("beta1_pow_acc", "beta2_pow_acc")
 
@@ -73,7 +75,7 @@ class Adam(Optimizer):
     ):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._set_adam(beta1, beta2, epsilon, amsgrad)
-        self._lazy_mode = lazy_mode
+        self._lazy_mode = bool(lazy_mode)
         self._multi_precision = multi_precision
         self._use_multi_tensor = use_multi_tensor
 
@@ -89,5 +91,9 @@ class Adam(Optimizer):
         return tuple(self._hyper_of(group)[:2])
 
     @staticmethod
+    def _rests(h):
+        return h.lazy_mode
+
+    @staticmethod
     def _update(p, g, s, h):
-        return adam_update(p, g, s, h, h.lr)
+        return adam_update(p, g, s, h, h.lr, ahead=h.by_rows)  # as officially for row-sparse gradients, on the CPU

@@ -61,7 +61,7 @@ class AdamW(Adam):
         Optimizer.__init__(self, learning_rate, parameters, None, grad_clip, name)
         self._set_adam(beta1, beta2, epsilon, amsgrad)
         self._weight_decay = weight_decay
-        self._lazy_mode = lazy_mode
+        self._lazy_mode = bool(lazy_mode)
         self._multi_precision = multi_precision
 
     @property

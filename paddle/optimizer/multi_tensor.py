@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
+from ..engine.row_sparse import RowSparse, payload
 from ..engine.storage import Storage
 from ..engine.tensor import Tensor, _make
 from ..engine.value import ABSTRACT
@@ -38,6 +39,7 @@ class Kind(NamedTuple):
     master: bool  # whether a float32 copy is trained in place of the parameter
     sharding: Any
     scalars: tuple  # the numbers in the state when the pack was made
+    by_rows: bool = False  # the gradient is row-sparse; such a parameter is a pack of its own
 
     @property
     def compute_dtype(self) -> Any:
@@ -96,6 +98,7 @@ class PackSpec(NamedTuple):
     compute_dtype: Any
     master: bool
     sharding: Any
+    by_rows: bool
 
 
 class Spec(NamedTuple):
@@ -148,10 +151,10 @@ def _step(
         (parameters pack by pack, states, scalars, gradients to be written back, whether a gradient is infinite or NaN)
     """
     width = len(spec.numbers)
-    rows = [numbers[i * width : (i + 1) * width] for i in range(len(spec.packs))]
+    settings = [numbers[i * width : (i + 1) * width] for i in range(len(spec.packs))]
     rest = numbers[len(spec.packs) * width :]
     source, params, offsets = iter(grads), {True: iter(large), False: iter(small)}, iter(starts)
-    flat_grads, flat_params, given, splits, each = [], [], [], [], []
+    flat_grads, flat_params, given, splits, each, rows = [], [], [], [], [], []
     for pack, state in zip(spec.packs, states):
         mine = [next(source) for _ in range(pack.count)]
         old = None if pack.master else [next(params[pack.single]) for _ in range(pack.count)]
@@ -167,7 +170,9 @@ def _step(
         )
         splits.append(split)
         each.append(functools.partial(_each, split))
-        flat_grads.append(_join([g.astype(pack.compute_dtype) for g in mine], pack.single))
+        rows.append(mine[0].merged() if pack.by_rows else None)
+        values = [rows[-1].values] if pack.by_rows else mine
+        flat_grads.append(_join([g.astype(pack.compute_dtype) for g in values], pack.single))
         flat_params.append(state[-1] if pack.master else _join(old, pack.single))
     bad = None
     if inverse_scale is not None:
@@ -182,23 +187,22 @@ def _step(
     for k, pack in enumerate(spec.packs):
         dtype = pack.compute_dtype
         p, g = flat_params[k].astype(dtype), flat_grads[k]
-        if pack.writes:
+        if pack.writes and not pack.by_rows:
             written.extend(part.astype(mine.dtype) for part, mine in zip(splits[k](g), given[k]))
+        elif pack.writes:
+            written.append(given[k][0].with_values(given[k][0].values * jnp.asarray(inverse_scale, given[k][0].dtype)))
         h = SimpleNamespace(
-            **{name: rows[k][i].astype(dtype) for i, name in enumerate(spec.numbers)},
+            **{name: settings[k][i].astype(dtype) for i, name in enumerate(spec.numbers)},
             **dict(spec.options),
             each=each[k],
+            by_rows=pack.by_rows,
         )
-        if "rescale_grad" in spec.numbers:
-            g = g * h.rescale_grad
-        if pack.decay is not None:
-            g = g + h.decay * (p if pack.decay == "l2" else jnp.sign(p))
         old = dict(zip(spec.states, states[k]))
-        old.update((name, scalars[pack.row, i].astype(dtype)) for i, name in enumerate(spec.scalars))
-        new_p, new = spec.rule._update(p, g, old, h)
-        if bad is not None:
-            new_p = jnp.where(bad, p, new_p)
-            new = {name: jnp.where(bad, old[name], value) for name, value in new.items()}
+        fixed = {name: scalars[pack.row, i].astype(dtype) for i, name in enumerate(spec.scalars)}
+        update = functools.partial(_updated, spec, pack, h, bad, fixed)
+        new_p, new = (
+            update(p, g, old) if rows[k] is None else _update_table(spec, pack, h, update, p, rows[k].rows, g, old)
+        )
         if spec.scalars:
             row = jnp.stack([new[name].astype(scalars.dtype).reshape(()) for name in spec.scalars])
             out_scalars = out_scalars.at[pack.row].set(row)
@@ -211,6 +215,40 @@ def _step(
         out_params.extend(new_params)
         out_states.append(state)
     return out_params, out_states, out_scalars, written, bad
+
+
+def _updated(
+    spec: Spec, pack: PackSpec, h: SimpleNamespace, bad: Any, fixed: dict, p: Any, g: Any, old: dict
+) -> tuple[Any, dict]:
+    """The new parameter and its state; the old ones where the gradients are bad."""
+    if "rescale_grad" in spec.numbers:
+        g = g * h.rescale_grad
+    if pack.decay is not None:
+        g = g + h.decay * (p if pack.decay == "l2" else jnp.sign(p))
+    old = {**old, **fixed}
+    new_p, new = spec.rule._update(p, g, old, h)
+    if bad is not None:
+        new_p = jnp.where(bad, p, new_p)
+        new = {name: jnp.where(bad, old[name], value) for name, value in new.items()}
+    return new_p, new
+
+
+def _update_table(
+    spec: Spec, pack: PackSpec, h: SimpleNamespace, update: Callable, p: Any, rows: Any, g: Any, old: dict
+) -> tuple[Any, dict]:
+    """The update of a table whose gradient has the rows `rows` with the values `g`, each row once: of these rows alone
+    where nothing happens to the others."""
+    if pack.decay is not None or not spec.rule._rests(h):
+        return update(p, RowSparse(rows, g, p.shape[0]).dense(), old)
+
+    def get(table):
+        return table.at[rows].get(mode="fill", fill_value=0)
+
+    def put(table, values):
+        return table.at[rows].set(values, mode="drop", indices_are_sorted=True)
+
+    new_rows, new = update(get(p), g, {name: get(old[name]) for name in spec.states})
+    return put(p, new_rows), {**new, **{name: put(old[name], new[name]) for name in spec.states}}
 
 
 def _join(arrays: list, single: bool) -> Any:
@@ -292,7 +330,7 @@ class Plan:
         for pack in packs:
             kind = pack.kind
             clip = groups.index(kind.group) if kind.clipped and kind.group in groups else None
-            writes = clip is not None and self.clips[clip]._writes_back
+            writes = clip is not None and self.clips[clip]._writes_back and not kind.by_rows
             specs.append(
                 PackSpec(
                     pack.row,
@@ -305,6 +343,7 @@ class Plan:
                     kind.compute_dtype,
                     kind.master,
                     kind.sharding,
+                    kind.by_rows,
                 )
             )
             mine = range(at, at + len(pack.members))
@@ -326,9 +365,9 @@ class Plan:
         """Make the step. Returns (the new scalars, whether a gradient was infinite or NaN)."""
         params = [params[i] for i in self.order]
         grads = [grads[i] for i in self.order]
-        values = [g._value for g in grads]
+        values = [payload(g) for g in grads]
         large = [params[i] for i in self.large]
-        donate = bool(large) and not isinstance(values[0], ABSTRACT) and not _held_elsewhere(large)
+        donate = bool(large) and not isinstance(large[0]._value, ABSTRACT) and not _held_elsewhere(large)
         run = _executable(self.spec if inverse_scale is None else self.scaled_spec, donate)
         new_params, states, scalars, written, bad = run(
             np.array(numbers, self.dtype),

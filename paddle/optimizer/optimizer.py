@@ -15,6 +15,7 @@ import numpy as np
 from ..engine import errors
 from ..engine import tensor as _tensor
 from ..engine.modes import modes
+from ..engine.row_sparse import SelectedRows
 from ..engine.tensor import Parameter, Tensor, _make
 from ..engine.value import ABSTRACT
 from ..nn.clip import ClipGradBase
@@ -70,6 +71,8 @@ class Optimizer:
     - `_update(p, g, s, h) -> (p, s)`: the new parameter and the new state, a dict of `_states` and `_scalars`. `h` has
       `lr`, the numbers and the options; `h.each(fn, *arrays)` applies `fn` to the part of each parameter where it needs
       to see a whole parameter, since an array may hold several of them.
+    - `_rests(h)`: whether a zero gradient changes nothing, or is to change nothing: then with a row-sparse gradient the
+      update sees only the rows of it.
 
     Args:
         learning_rate: a float or an LRScheduler.
@@ -99,6 +102,10 @@ class Optimizer:
     _per_parameter: ClassVar[tuple[str, ...]] = ()  # further numbers, see _parameter_numbers
     _update: Callable
     type = ""
+
+    @staticmethod
+    def _rests(h: Any) -> bool:
+        return False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -372,10 +379,10 @@ class Optimizer:
             return None
         if any(map(_is_custom, self._clips())):
             pairs = self._clip_by_hand(pairs)
-        key = (self._multi_precision, self.regularization, *self._clips(), *[self._signature(p) for p, _ in pairs])
+        key = (self._multi_precision, self.regularization, *self._clips(), *[self._signature(p, g) for p, g in pairs])
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self._plan([p for p, _ in pairs])
+            plan = self._plans[key] = self._plan(pairs)
         rate = self.get_lr()
         hyper = [self._hyper_of(group) for group in self._groups]
         numbers: list[float] = []
@@ -390,7 +397,7 @@ class Optimizer:
         self._rows, bad = plan.run([p for p, _ in pairs], [g for _, g in pairs], numbers, self._rows, inverse_scale)
         return bad
 
-    def _signature(self, p: Tensor) -> tuple:
+    def _signature(self, p: Tensor, gradient: Tensor | None) -> tuple:
         """What decides in which pack a parameter belongs and can change between steps."""
         d = p.__dict__
         attributes = d.get("optimize_attr")
@@ -400,6 +407,7 @@ class Optimizer:
             d.get("regularizer"),
             d.get("need_clip", True),
             p._value.dtype,
+            gradient.__class__ is SelectedRows,
         )
 
     def _hyper_of(self, group: dict) -> list[float]:
@@ -435,7 +443,7 @@ class Optimizer:
         own = p.__dict__.get("regularizer")
         return own if own is not None else group["regularization"] if "regularization" in group else self.regularization
 
-    def _kind(self, p: Tensor) -> Kind:
+    def _kind(self, p: Tensor, gradient: Tensor | None = None) -> Kind:
         number = self._group_of.get(id(p), 0)
         group = self._groups[number]
         value = p._value
@@ -449,7 +457,7 @@ class Optimizer:
                 f"{type(self).__name__}: parameter {p.name} has dtype {p.dtype.name}, which is not trainable"
             )
         sharding = None if isinstance(value, ABSTRACT) else value.sharding
-        _, rate, _, need_clip, _ = self._signature(p)
+        _, rate, _, need_clip, _, by_rows = self._signature(p, gradient)
         return Kind(
             number,
             float(rate),
@@ -460,11 +468,13 @@ class Optimizer:
             self._multi_precision and value.dtype.itemsize == 2,
             None if isinstance(sharding, jax.sharding.SingleDeviceSharding) else sharding,
             (),
+            by_rows,
         )
 
-    def _plan(self, params: list[Tensor]) -> Plan:
+    def _plan(self, pairs: list[tuple[Tensor, Tensor]]) -> Plan:
         """Sort the parameters of a step into packs: those that exist are kept, or split where only a part steps now."""
-        kinds = {id(p): self._kind(p) for p in params}
+        params = [p for p, _ in pairs]
+        kinds = {id(p): self._kind(p, g) for p, g in pairs}
         for pack in {id(h[0]): h[0] for p in params if (h := self._homes.get(id(p)))}.values():
             alive = [ref() for ref in pack.members]
             if any(q is None or kinds.get(id(q)) != pack.kind._replace(scalars=()) for q in alive):
@@ -510,7 +520,7 @@ class Optimizer:
             kind, entry = kinds[id(p)], self._loose_of(p)
             initial = self._initial_scalars(self._groups[kind.group])
             kind = kind._replace(scalars=tuple(entry.get(name, value) for name, value in zip(self._scalars, initial)))
-            small = is_small(tuple(p._value.shape), kind.sharding)
+            small = is_small(tuple(p._value.shape), kind.sharding) and not kind.by_rows
             together.setdefault((kind, None if small else id(p)), []).append(p)
         for (kind, single), members in together.items():
             self._add_pack(members, kind, single is not None)

@@ -30,5 +30,9 @@ class SGD(Optimizer):
         self._multi_precision = multi_precision
 
     @staticmethod
+    def _rests(h):
+        return True
+
+    @staticmethod
     def _update(p, g, s, h):
         return p - h.lr * g, {}
