@@ -194,7 +194,9 @@ def embedding(x, weight, padding_idx=None, max_norm=None, norm_type=2.0, sparse=
     if weight.ndim != 2:
         raise errors.ValueError_(f"embedding: weight must be 2-D, got shape {list(weight.shape)}")
     if sparse and scale_grad_by_freq:
-        raise AttributeError("embedding: sparse=True does not go together with scale_grad_by_freq=True")
+        raise AttributeError(
+            "(InvalidArgument) embedding: sparse=True does not go together with scale_grad_by_freq=True"
+        )
     n = weight._value.shape[0]
     if padding_idx is not None:
         if not -n <= padding_idx < n:
