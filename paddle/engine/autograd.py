@@ -147,7 +147,7 @@ def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, l
         tensor, gradient = tensor._carrier, tensor._carried(gradient)
         value = tensor._value
         if gradient is None:
-            gradient = _ones.entry(TENSOR).run(value)
+            gradient = dispatch(_ones, (tensor,)) if modes.program is not None else _ones.entry(TENSOR).run(value)
         elif not isinstance(gradient, Tensor):
             raise errors.TypeError_(
                 f"{what}: the gradient of a tensor is a Tensor or None, got {type(gradient).__name__}"
@@ -198,9 +198,10 @@ def backward(
         grad_tensors = [grad_tensors]
     if len(grad_tensors) != len(tensors):
         raise errors.ValueError_(f"backward: {len(tensors)} tensors but {len(grad_tensors)} gradients")
-    roots = _roots(tensors, grad_tensors, False, True, "backward")
+    building = modes.program is not None  # then gradients are tensors of the program
+    roots = _roots(tensors, grad_tensors, building, True, "backward")
     with _walking(False):
-        _walk(roots, None, set(), False, retain_graph, True)
+        _walk(roots, None, set(), building, retain_graph, True)
 
 
 @errors.clean
@@ -213,6 +214,8 @@ def grad(
     only_inputs: bool = True,
     allow_unused: bool = False,
     no_grad_vars: Any = None,
+    *,
+    dump_backward_graph_path: Any = None,
 ) -> list[Tensor | None]:
     """The gradients of `outputs` with respect to `inputs`; nothing is added to any `.grad`.
 
@@ -241,6 +244,8 @@ def grad(
     """
     if not only_inputs:
         raise errors.NotImplemented_("grad: only_inputs=False")
+    if dump_backward_graph_path is not None:
+        raise errors.NotImplemented_("grad: dump_backward_graph_path")
     outputs, inputs = _list(outputs, "outputs"), _list(inputs, "inputs")
     for group, what in ((outputs, "outputs"), (inputs, "inputs")):
         if not group or not all(isinstance(t, Tensor) for t in group):
@@ -251,7 +256,7 @@ def grad(
     for t in inputs:
         t._carrier._value  # stale views join the graph
     explicit = any(t._stop for t in inputs)
-    record = create_graph or explicit
+    record = create_graph or explicit or modes.program is not None
     retain = record if retain_graph is None else retain_graph
     blocked = {(t._node, t._index) for t in _list(no_grad_vars if no_grad_vars is not None else [], "no_grad_vars")}
     roots = _roots(outputs, gradients, record, not explicit, "grad")

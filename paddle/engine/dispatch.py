@@ -215,8 +215,6 @@ def _dispatch_specially(op: Kernel, args: tuple) -> Any:
             f"{op.name}: this process was forked from one that already computed, and the compiler's "
             "threads did not come along; start it with multiprocessing's 'spawn' or 'forkserver'"
         )
-    if modes.program is not None:
-        return modes.program.record(op, args)
     amp = modes.amp
     if amp is not None and op.view is None:  # a view of a cast copy would share memory with nothing
         substitute = amp.substitute(op, args)
@@ -224,6 +222,8 @@ def _dispatch_specially(op: Kernel, args: tuple) -> Any:
             with set_mode(amp=None):
                 return substitute(*args)
         args = amp.cast(op, args)
+    if modes.program is not None:
+        return modes.program.record(op, args)
     out = _dispatch(op, args) if modes.segment is None else modes.segment.run(op, args)
     if modes.watcher is not None:
         modes.watcher(op, args, out)

@@ -36,6 +36,13 @@ def RuntimeError_(message: str) -> RuntimeError:
     return RuntimeError("(PreconditionNotMet) " + message)
 
 
+class NoValue(RuntimeError):
+    """A tensor's elements were asked for while a function is compiled or a program is built."""
+
+    def __init__(self, message: str):
+        super().__init__("(PreconditionNotMet) " + message)
+
+
 def NotFound(message: str) -> FileNotFoundError:
     return FileNotFoundError("(NotFound) " + message)
 

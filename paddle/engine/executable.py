@@ -40,6 +40,7 @@ class Kernel:
         save: str = "inputs",
         view: Callable | None = None,
         view_strides: Callable | None = None,
+        shape_only: bool = False,
     ):
         self.fn = fn
         self.name = name
@@ -50,6 +51,7 @@ class Kernel:
         self.save = save
         self.view = view
         self.view_strides = view_strides
+        self.shape_only = shape_only
         self.entries: dict[tuple, Entry] = {}
 
     def entry(self, *key: Any) -> Entry:
@@ -239,6 +241,22 @@ class Gradient:
         if self.op.save == "residuals":
             self.residual_forward = jax.jit(self._forward)
             self.residual_backward = jax.jit(_pull_back)
+
+    @classmethod
+    def whole(cls, entry: Entry, mask: int, n_inputs: int, differentiable: tuple) -> Gradient:
+        """A gradient for any shapes and types: it reads all inputs (and the outputs where the operator has a gradient of
+        its own), and keeps no residuals."""
+        found = entry.gradients.get((mask,))
+        if found is None:
+            found = cls.__new__(cls)
+            found.entry, found.op, found.mask = entry, entry.op, mask
+            found.positions = [i for i in range(n_inputs) if mask >> i & 1]
+            found.n_inputs, found.n_outputs = n_inputs, len(differentiable)
+            found.needed = tuple(range(n_inputs + (len(differentiable) if entry.op.gradient is not None else 0)))
+            found.missing, found.kernels, found.differentiable = {}, {}, differentiable
+            found.residual_forward = found.residual_backward = None
+            entry.gradients[(mask,)] = found
+        return found
 
     def body(self, present: tuple, mask: int) -> Callable:
         """The gradient as a function of the needed arrays and of the cotangents that are present."""

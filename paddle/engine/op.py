@@ -157,6 +157,7 @@ class Op(Kernel):
         view: for operators whose result shares memory with the first input: (base, value, *attributes) -> the base
             with the value written into it.
         view_strides: the official strides of such a result.
+        shape_only: the body reads only shapes and types, so its result is known when a program is compiled.
     """
 
     def __init__(

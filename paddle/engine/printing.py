@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import isinf
 from typing import Any
 
-import jax
 import numpy as np
 
 from . import errors
-from .value import ABSTRACT
+from .value import ABSTRACT, Value
 
 _options: dict[str, Any] = {"precision": 8, "threshold": 1000, "edgeitems": 3, "sci_mode": False, "linewidth": 80}
 
@@ -116,6 +115,11 @@ def data_text(array: np.ndarray, indent: int) -> str:
 def tensor_text(tensor: Any) -> str:
     """The official print of a tensor, such as ``Tensor(shape=[2], dtype=float32, place=Place(cpu), ...)``."""
     value = tensor._value
+    if isinstance(value, Value):
+        return (
+            f"var {tensor.name} : Tensor(shape={[int(d) for d in value.shape]}, dtype={tensor.dtype.name}, "
+            f"stop_gradient={tensor.stop_gradient})"
+        )
     head = (
         f"Tensor(shape={list(value.shape)}, dtype={tensor.dtype.name}, place={tensor.place!r}, "
         f"stop_gradient={tensor.stop_gradient},\n       "

@@ -33,6 +33,8 @@ class Storage:
         return self.value
 
     def write(self, value: Any) -> None:
+        if modes.program is not None:
+            modes.program.wrote(self)
         self.value = value
         self.pending = None
 

@@ -105,6 +105,8 @@ class AccumulateGrad(Node):
         tensor = self.tensor()
         if tensor is None:
             return
+        if modes.program is not None:
+            modes.program.touched_gradient(tensor)
         old = tensor._grad
         if isinstance(gradient, Tensor):  # create_graph
             tensor._grad = gradient if old is None else add(old, gradient)

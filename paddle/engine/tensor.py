@@ -17,7 +17,7 @@ from .dtype import DType, to_dtype
 from .modes import modes, set_mode
 from .shape import CallableInt, Size, official_strides, row_major
 from .storage import Storage, View
-from .value import ABSTRACT
+from .value import ABSTRACT, Value
 
 _names = itertools.count()
 parameters: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # every Parameter that is alive, by its id
@@ -212,6 +212,9 @@ class Tensor:
     @property
     def name(self) -> str:
         if self._name is None:
+            value = self._storage.value
+            if isinstance(value, Value):
+                return value.name
             self._name = f"generated_tensor_{next(_names)}"
         return self._name
 
@@ -466,7 +469,7 @@ class Tensor:
     def _concrete(self, what: str) -> np.ndarray:
         value = self._value
         if isinstance(value, ABSTRACT):
-            raise errors.RuntimeError_(f"{what}: the tensor has no value here, the function is being compiled")
+            raise errors.NoValue(f"{what}: the tensor has no value here, the function is being compiled")
         try:
             return np.asarray(value.block_until_ready())  # a failed computation shows here; reading it ends the process
         except jax.errors.JaxRuntimeError as e:
@@ -568,6 +571,8 @@ class Tensor:
 
     # ---- copies ----
     def __deepcopy__(self, memo: dict) -> Tensor:
+        if isinstance(self._value, Value):
+            raise errors.NoValue("deepcopy: the tensor has no value here, the program is being built")
         out = type(self).__new__(type(self))
         memo[id(self)] = out
         out._adopt(_make(jax.numpy.array(self._value, copy=True)))
@@ -598,6 +603,9 @@ class Tensor:
         Raises ValueError when the shapes differ.
         """
         new = value._value if isinstance(value, Tensor) else np.asarray(value)
+        if isinstance(new, Value) or isinstance(self._value, Value):
+            self._rebind(Tensor.astype(value if isinstance(value, Tensor) else _make(jax.numpy.asarray(new)), self.dtype))
+            return
         if tuple(new.shape) != tuple(self._value.shape):
             raise errors.ValueError_(f"set_value: the tensor has shape {list(self.shape)}, the value {list(new.shape)}")
         self._write_array(new)

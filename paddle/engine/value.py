@@ -56,7 +56,7 @@ class Dim(int):
 
     def __eq__(self, other: Any) -> bool:
         if isinstance(other, Dim):
-            return self is other or self.source == other.source
+            return self.trials == other.trials
         return int.__eq__(self, other)
 
     def __ne__(self, other: Any) -> bool:
@@ -157,6 +157,21 @@ class Value:
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         raise errors.RuntimeError_(f"the tensor {self.name!r} has no value here, the program is being built")
+
+
+class Held:
+    """A value where an operator wants a plain number or list: it is read when the program runs."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value):
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is Held and other.value is self.value
 
 
 # Values without elements: what stands in a tensor's slot while JAX compiles a function or a program is built.

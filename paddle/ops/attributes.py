@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
-from ..engine.op import api
+from ..engine.op import api, op
 from ..engine.place import put
 from ..engine.tensor import Tensor, _make
+from ..engine.value import Value
 from .manipulation import common_shape, tensor_of
 
 
@@ -20,7 +21,13 @@ def numel(x):
         >>> int(paddle.numel(paddle.ones([2, 3])))
         6
     """
-    return _make(put(np.int64(tensor_of("numel", x)._value.size)))
+    value = tensor_of("numel", x)._value
+    return _numel(x) if isinstance(value, Value) else _make(put(np.int64(value.size)))
+
+
+@op(name="numel", method=False, export=False, shape_only=True)
+def _numel(x):
+    return np.int64(x.size)
 
 
 @api(method="rank")
@@ -42,7 +49,13 @@ def shape(input):
         >>> paddle.shape(paddle.ones([2, 3])).tolist()
         [2, 3]
     """
-    return _make(put(np.array(tensor_of("shape", input, "input")._value.shape, np.int64)))
+    value = tensor_of("shape", input, "input")._value
+    return _shape(input) if isinstance(value, Value) else _make(put(np.array(value.shape, np.int64)))
+
+
+@op(name="shape", method=False, export=False, shape_only=True)
+def _shape(x):
+    return np.array(x.shape, np.int64)
 
 
 @api(aliases={"obj": "x"})

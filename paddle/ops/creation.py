@@ -20,7 +20,7 @@ from ..engine.place import put
 from ..engine.shape import row_major
 from ..engine.tape import TRACE_SIZE, Source
 from ..engine.tensor import Tensor, _make
-from ..engine.value import ABSTRACT
+from ..engine.value import ABSTRACT, Dim, Held, Value
 from .manipulation import reshape, star, tensor_of, tensors_of
 from .parts import as_strided
 
@@ -139,16 +139,24 @@ def shape_of(shape: Any, name: str) -> tuple[int, ...]:
     Raises ValueError for a negative length, TypeError for what is no integer.
     """
     if isinstance(shape, Tensor):
-        shape = shape.tolist()
+        value = shape._value
+        shape = [shape[i] for i in range(value.shape[0])] if isinstance(value, Value) else shape.tolist()
     if isinstance(shape, (builtins.int, np.integer)):
         shape = [shape]
     try:
-        out = tuple(s.__index__() for s in shape)
+        out = tuple(s if isinstance(s, Dim) else _length(s) for s in shape)
     except (TypeError, AttributeError):
         raise errors.TypeError_(f"{name}: shape must be a list of integers, got {errors.describe(shape)}") from None
-    if builtins.any(s < 0 for s in out):
+    if builtins.any(not isinstance(s, (Dim, Held)) and s < 0 for s in out):
         raise errors.ValueError_(f"{name}: the lengths of a shape cannot be negative, got {list(out)}")
     return out
+
+
+def _length(s: Any) -> Any:
+    """An int, or Held for a tensor of a program."""
+    if isinstance(s, Tensor) and isinstance(s._value, Value):
+        return Held((s.reshape([]) if s._value.shape else s)._value)
+    return s.__index__()
 
 
 def placed(out: Tensor, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -162,6 +170,8 @@ def placed(out: Tensor, device: Any = None, requires_grad: bool = False) -> Tens
 
 def _number(name: str, value: Any, argument: str = "fill_value") -> Any:
     """A Python number, from a number, a numeric string or a tensor of one element."""
+    if isinstance(value, Tensor) and isinstance(value._value, Value):
+        return value.reshape([])
     if isinstance(value, (Tensor, np.generic, np.ndarray)):
         if value.size != 1:
             raise errors.ValueError_(f"{name}: {argument} must be one number, got {errors.describe(value)}")
@@ -180,6 +190,8 @@ def _number(name: str, value: Any, argument: str = "fill_value") -> Any:
 
 def _fit(value: Any, dtype: dtypes.DType) -> Any:
     """A Python number that a data type can hold: integers wrap around, what has no integer value is the lowest."""
+    if isinstance(value, Tensor):
+        return value
     if isinstance(value, complex) and not dtype.is_complex:
         value = value.real
     if dtype.is_integer:

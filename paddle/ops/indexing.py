@@ -19,7 +19,7 @@ from ..engine.executable import Frozen
 from ..engine.modes import modes, set_mode
 from ..engine.op import op
 from ..engine.tensor import Tensor, _make
-from ..engine.value import ABSTRACT
+from ..engine.value import ABSTRACT, Dim, Held, Value
 
 
 def _is_mask(item: Any) -> bool:
@@ -328,9 +328,103 @@ def _arrange(arrays: list) -> tuple[list, tuple, bool]:
     return [i for _, i in arrays], axes, front
 
 
+# ---- in programs with lengths that are not known yet ----
+
+
+def _is_open(x: Tensor, index: Any) -> bool:
+    """Whether an index can only be resolved when the program runs."""
+    if any(isinstance(n, Dim) for n in x._value.shape):
+        return True
+    items = index if isinstance(index, tuple) else (index,)
+    bounds = [b for i in items if isinstance(i, slice) for b in (i.start, i.stop, i.step)]
+    return any(isinstance(b, Dim) or isinstance(b, Tensor) and isinstance(b._value, Value) for b in bounds)
+
+
+def _form(x: Tensor, index: Any) -> tuple[list, tuple]:
+    """An index as its arrays and its structure, one entry for each item: an int, (start, stop, step), "new", or
+    "array"."""
+    arrays: list = []
+    form: list = []
+    for item in _normalise(x, index):
+        if item is None:
+            form.append("new")
+        elif isinstance(item, int) and not isinstance(item, builtins.bool):
+            form.append(item)
+        elif isinstance(item, slice):
+            form.append((_open_bound(item.start), _open_bound(item.stop), _open_bound(item.step)))
+        elif isinstance(item, builtins.bool) or _is_mask(item):
+            raise errors.NotImplemented_(
+                "index: a boolean mask gives a shape that depends on data; use paddle.masked_select or paddle.where"
+            )
+        else:
+            form.append("array")
+            arrays.append(item)
+    return arrays, tuple(form)
+
+
+def _open_bound(value: Any) -> Any:
+    if isinstance(value, Dim):
+        return value
+    if isinstance(value, Tensor) and isinstance(value._value, Value):
+        return Held((value.reshape([]) if value._value.shape else value)._value)
+    return _bound(value)
+
+
+def _resolved(x, arrays, form):
+    """The basic part of an index, and the axes and arrays of the rest in what that part gives."""
+    given = iter(arrays)
+    basic: list = []
+    rest: list = []
+    position = 0
+    for entry in form:
+        if entry == "array":
+            array = next(given)
+            if array.ndim == 0:
+                axis = len([b for b in basic if b is not None])
+                x = jax.lax.dynamic_index_in_dim(x, array, axis)
+                basic.append(0)
+                continue
+            basic.append(slice(None))
+            rest.append((position, array))
+        elif entry == "new":
+            basic.append(None)
+        elif isinstance(entry, tuple):
+            basic.append(slice(*entry))
+        else:
+            axis = len([b for b in basic if b is not None])
+            if not -x.shape[axis] <= entry < x.shape[axis]:
+                raise errors.IndexError_(f"index: {entry} is out of range for axis {axis} of length {x.shape[axis]}")
+            basic.append(entry)
+            continue
+        position += 1
+    return x, tuple(basic), rest
+
+
+@op(name="getitem", method=False, export=False, static="form")
+def _open_getitem(x, arrays, form):
+    x, basic, rest = _resolved(x, arrays, form)
+    x = x[basic]
+    if not rest:
+        return x
+    found, axes, front = _arrange(rest)
+    return gather_nd_axes.__wrapped__(x, found, axes, front)
+
+
+@op(name="setitem", method=False, export=False, static="form", scalars="value")
+def _open_setitem(x, value, arrays, form):
+    value = _cast_value(value, x.dtype)
+    if "array" not in form:
+        _, basic, _ = _resolved(x, arrays, form)
+        return x.at[basic].set(_broadcast(value, x[basic].shape))
+    places = _open_getitem.__wrapped__(jnp.arange(x.size).reshape(x.shape), arrays, form)
+    return x.reshape(-1).at[places].set(_broadcast(value, places.shape)).reshape(x.shape)
+
+
 @errors.clean
 def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``."""
+    if modes.program is not None and _is_open(x, index):
+        return _open_getitem(x, *_form(x, index))
     items = _normalise(x, index)
     if _is_basic(items):
         return slice_get(x, *_plan(x._value.shape, items))
@@ -355,6 +449,9 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     elif not isinstance(value, (Tensor, int, float, builtins.bool, complex)):
         raise errors.ValueError_(f"setitem: the value is a Tensor, an array or a number, got {errors.describe(value)}")
     x._check_writable("setitem")
+    if modes.program is not None and _is_open(x, index):
+        x._rebind(_open_setitem(x._snapshot(), value, *_form(x, index)))
+        return
     items = _normalise(x, index)
     old = x._snapshot()
     if _is_basic(items):

@@ -1,0 +1,344 @@
+"""The one intermediate representation: Program, Block, Operator, Value.
+
+A program is a list of operators of the framework, in the order in which they run. An operator is a kernel (see
+`engine.executable`), its arguments, and the values it defines; every value is defined once. Operators and values are
+never changed after they were made, so programs share them: a clone or a pass makes another list.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..engine import errors
+from ..engine.executable import TENSOR, Entry, Frozen, Gradient, Kernel, Sequence, Static
+from ..engine.tensor import Tensor
+from ..engine.value import Dim, Held, Value
+
+
+class Operator:
+    """A call of a kernel in a program.
+
+    Attributes:
+        kernel: what is called.
+        key: the arguments as `dispatch` keys them: attributes, TENSOR where an input stands, Dim and Held where a number
+            is known when the program runs.
+        inputs: what stands for TENSOR, in order: Values, Python numbers and arrays.
+        outputs: the Values that it defines.
+        several: whether the kernel returns a tuple.
+        tick: the number of the random key that it uses, None for operators that draw nothing.
+        line: where the user called it, "file.py:12".
+    """
+
+    __slots__ = ("kernel", "key", "inputs", "outputs", "several", "tick", "line", "open", "known")
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        key: tuple,
+        inputs: tuple,
+        outputs: tuple[Value, ...],
+        several: bool = False,
+        tick: int | None = None,
+        line: str | None = None,
+        known: bool = False,
+    ):
+        self.kernel = kernel
+        self.key = key
+        self.inputs = inputs
+        self.outputs = outputs
+        self.several = several
+        self.tick = tick
+        self.line = line
+        self.open = any(_is_open(k) for k in key)
+        self.known = known  # the outputs are small integers that follow from shapes: computed while compiling
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
+
+    def entry(self, read: Callable | None, lengths: Callable) -> Entry:
+        """The kernel with its attributes; `read(value)` gives the elements of a value, `lengths(value)` its shape."""
+        if not self.open:
+            return self.kernel.entry(*self.key)
+        return self.kernel.entry(*[_close(k, read, lengths) for k in self.key])
+
+    def reads(self) -> Iterator[Value]:
+        """The values that it needs, those in its attributes included."""
+        for x in self.inputs:
+            if isinstance(x, Value):
+                yield x
+        if self.open:
+            for k in self.key:
+                yield from _values_in(k)
+
+    def replaced(self, **changes: Any) -> Operator:
+        """The same call with other attributes of this class."""
+        fields = ("kernel", "key", "inputs", "outputs", "several", "tick", "line", "known")
+        return type(self)(**{name: changes.get(name, getattr(self, name)) for name in fields})
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by the names of the kernel's parameters, for reading and printing."""
+        names = parameter_names(self.kernel, len(self.key))
+        source = iter(self.inputs)
+        return {name: _shown(k, source) for name, k in zip(names, self.key)}
+
+    def __repr__(self) -> str:
+        from .text import operator_text
+
+        return operator_text(self)
+
+
+class Pullback(Operator):
+    """The gradient of another operator: its inputs are the inputs of `forward`, its outputs where the kernel has a
+    gradient of its own, and the cotangents that are present; its outputs the gradients of the inputs in `mask`."""
+
+    __slots__ = ("forward", "mask", "present")
+
+    def __init__(
+        self, forward: Operator, mask: int, present: tuple, inputs: tuple, outputs: tuple, line: str | None = None
+    ):
+        self.forward = forward
+        self.mask = mask
+        self.present = present
+        kernel = Kernel(_no_body, forward.name + "_grad", ("scalar",) * len(inputs), differentiable=True)
+        super().__init__(kernel, (TENSOR,) * len(inputs), inputs, outputs, True, forward.tick, line)
+        self.open = forward.open
+
+    def entry(self, read: Callable | None, lengths: Callable) -> Entry:
+        forward = self.forward.entry(read, lengths)
+        differentiable = tuple(_is_floating(v.dtype) for v in self.forward.outputs)
+        n = len(self.forward.inputs) + (self.forward.tick is not None)
+        gradient = Gradient.whole(forward, self.mask << (self.forward.tick is not None), n, differentiable)
+        kernel = gradient.kernel(self.present, gradient.mask)
+        return next(iter(kernel.entries.values()))
+
+    def reads(self) -> Iterator[Value]:
+        yield from super().reads()
+        if self.forward.open:
+            for k in self.forward.key:
+                yield from _values_in(k)
+
+    def replaced(self, **changes: Any) -> Pullback:
+        fields = ("forward", "mask", "present", "inputs", "outputs", "line")
+        return Pullback(**{name: changes.get(name, getattr(self, name)) for name in fields})
+
+
+def _no_body(*arrays: Any) -> Any:
+    raise NotImplementedError
+
+
+def _is_floating(dtype: Any) -> bool:
+    return jax.numpy.issubdtype(dtype, jax.numpy.inexact)
+
+
+def parameter_names(kernel: Kernel, n: int) -> tuple[str, ...]:
+    signature = getattr(kernel, "signature", None)
+    return signature.params if signature is not None else tuple(f"x{i}" for i in range(n))
+
+
+# ---- attributes that are open until the program runs ----
+
+
+def _is_open(key: Any) -> bool:
+    return next(_leaves(key), None) is not None
+
+
+def _leaves(key: Any) -> Iterator[Any]:
+    if isinstance(key, (Dim, Held)):
+        yield key
+    elif type(key) is Static:
+        yield from _leaves(key.value)
+    elif type(key) is Sequence:
+        for k in key.items:
+            yield from _leaves(k)
+    elif isinstance(key, (tuple, list)):
+        for k in key:
+            yield from _leaves(k)
+    elif isinstance(key, slice):
+        for k in (key.start, key.stop, key.step):
+            yield from _leaves(k)
+
+
+def _values_in(key: Any) -> Iterator[Value]:
+    for leaf in _leaves(key):
+        if isinstance(leaf, Dim):
+            yield from leaf.values()
+        else:
+            yield leaf.value
+
+
+def _close(key: Any, read: Callable | None, lengths: Callable) -> Any:
+    if isinstance(key, Dim):
+        return key.evaluate(lengths)
+    if isinstance(key, Held):
+        assert read is not None
+        return read(key.value)
+    if type(key) is Static:
+        value = _close(key.value, read, lengths)
+        return value if type(value) is int else Static(_flat(value))
+    if type(key) is Sequence:
+        return Sequence(tuple(_close(k, read, lengths) for k in key.items))
+    if type(key) is Frozen:
+        return Frozen(_close(k, read, lengths) for k in key)
+    if isinstance(key, (tuple, list)):
+        return tuple(_close(k, read, lengths) for k in key)
+    return key
+
+
+def _flat(value: Any) -> Any:
+    """A list that was read is a tuple in a key."""
+    return tuple(_flat(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def _shown(key: Any, source: Iterator) -> Any:
+    if key is TENSOR:
+        return next(source)
+    if type(key) is Static:
+        return key.value
+    if type(key) is Sequence:
+        return [_shown(k, source) for k in key.items]
+    if isinstance(key, Held):
+        return key.value
+    return key
+
+
+# ---- blocks and programs ----
+
+
+class Block:
+    """Operators in the order in which they run.
+
+    Attributes:
+        operators: the list.
+        inputs: for the body of a branch or a loop, the Values that are handed in.
+        outputs: the Values that it gives.
+    """
+
+    def __init__(self, inputs: Iterable[Value] = (), parent: Block | None = None):
+        self.operators: list[Operator] = []
+        self.inputs: list[Value] = list(inputs)
+        self.outputs: list[Value] = []
+        self.parent = parent
+
+    def free(self) -> list[Value]:
+        """The values of the surrounding blocks that are read here, in order."""
+        defined = set(self.inputs)
+        found: dict[Value, None] = {}
+        for operator in self.operators:
+            for value in operator.reads():
+                if value not in defined:
+                    found[value] = None
+            defined.update(operator.outputs)
+        for value in self.outputs:
+            if value not in defined:
+                found[value] = None
+        return list(found)
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks inside, those of branches and loops, depth first."""
+        for operator in self.operators:
+            for block in getattr(operator.kernel, "blocks", ()):
+                yield block
+                yield from block.blocks()
+
+
+class State:
+    """A tensor that lives longer than a run of the program: a parameter, a statistic, a tensor from outside.
+
+    Attributes:
+        name: the name in scopes and files.
+        value: what stands for it at the start of a run.
+        tensor: the tensor that holds it, None when a scope does.
+        update: the Value that it has at the end of a run, or None when it does not change.
+    """
+
+    __slots__ = ("name", "value", "tensor", "update", "parameter")
+
+    def __init__(self, name: str, value: Value, tensor: Tensor | None = None, parameter: Any = None):
+        self.name = name
+        self.value = value
+        self.tensor = tensor
+        self.update: Value | None = None
+        self.parameter = parameter  # the Parameter, with its attributes, when it is one
+
+    def copy(self) -> State:
+        other = State(self.name, self.value, self.tensor, self.parameter)
+        other.update = self.update
+        return other
+
+
+class Graph:
+    """A block with what it takes and changes: the part of a program that runs.
+
+    Attributes:
+        block: the operators.
+        inputs: what is fed, by name.
+        states: the State of every tensor that lives longer, by name.
+        ticks: how many random keys a run uses.
+    """
+
+    def __init__(self) -> None:
+        self.block = Block()
+        self.inputs: dict[str, Value] = {}
+        self.states: dict[str, State] = {}
+        self.ticks = 0
+        self.version = 0  # counts changes, for caches of executables
+
+    def changed(self) -> None:
+        self.version += 1
+
+    def find(self, name: str) -> Value:
+        """The value of a name; the last one when operators defined several. ValueError when there is none."""
+        for operator in reversed(self.block.operators):
+            for value in operator.outputs:
+                if value.name == name:
+                    return value
+        if name in self.inputs:
+            return self.inputs[name]
+        if name in self.states:
+            return self.states[name].update or self.states[name].value
+        raise errors.ValueError_(f"the program has no variable {name!r}")
+
+    def kept(self, wanted: Iterable[Value], updates: bool = True) -> list[Operator]:
+        """The operators that the wanted values (and, with `updates`, the updates of states) depend on, in order."""
+        needed = set(wanted)
+        if updates:
+            needed.update(s.update for s in self.states.values() if s.update is not None)
+        kept = []
+        for operator in reversed(self.block.operators):
+            if any(v in needed for v in operator.outputs) or getattr(operator.kernel, "effect", False):
+                kept.append(operator)
+                needed.update(operator.reads())
+        return kept[::-1]
+
+
+_counter = itertools.count()
+
+
+def fresh_number() -> int:
+    return next(_counter)
+
+
+@contextlib.contextmanager
+def appended(block: Block) -> Iterator[None]:
+    """On an error inside the operators that were added are taken away again."""
+    n = len(block.operators)
+    try:
+        yield
+    except BaseException:
+        del block.operators[n:]
+        raise
+
+
+def is_number(x: Any) -> bool:
+    return isinstance(x, (bool, int, float, complex)) and not isinstance(x, Dim)
+
+
+def as_numpy(x: Any) -> np.ndarray:
+    return np.asarray(x)

@@ -1,0 +1,298 @@
+"""Running a graph: its operators are traced into XLA executables, one for each set of shapes that comes in.
+
+A graph without host operators is one executable. Host operators, whose results have shapes that depend on data, stand
+between executables, and run on tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import errors
+from ..engine.executable import _apply_vjp, _differentiable_part
+from ..engine.modes import set_mode
+from ..engine.tensor import Tensor, _make
+from ..engine.value import Value
+from .program import Block, Graph, Operator, Pullback
+from .record import HostKernel, compute
+
+
+class Environment:
+    """The arrays of the values that are known so far, and the random keys of a run.
+
+    Args:
+        arrays: what is known at the start.
+        words: the first random key as four words (see `engine.random`), None when nothing is drawn.
+    """
+
+    def __init__(self, arrays: dict[Value, Any], words: Any = None):
+        self.arrays = arrays
+        self.words = words
+        self.vjps: dict[Operator, tuple] = {}
+
+    def read(self, value: Value) -> Any:
+        """The elements of a value, as Python numbers in lists."""
+        array = self.arrays[value]
+        if isinstance(array, jax.core.Tracer):
+            raise NeedsHost(value)
+        return np.asarray(array).tolist()
+
+    def lengths(self, value: Value) -> Any:
+        return self.arrays[value].shape
+
+    def tick(self, number: int) -> Any:
+        words = self.words
+        xp = jnp if isinstance(words, jax.Array) else np
+        low = words[3] + np.uint32(number)
+        carry = (low < words[3]).astype(np.uint32)
+        return xp.stack([words[0], words[1], words[2] + carry, low])
+
+    def inputs(self, operator: Operator) -> list:
+        return [self.arrays[x] if isinstance(x, Value) else x for x in operator.inputs]
+
+    def define(self, operator: Operator, outs: Iterable[Any]) -> None:
+        for value, array in zip(operator.outputs, outs):
+            self.arrays[value] = array
+
+
+class NeedsHost(Exception):
+    """An attribute depends on data: the operator cannot be part of an executable."""
+
+    def __init__(self, value: Value):
+        super().__init__(f"an attribute of the operator is the value {value!r}, which is not known while compiling")
+        self.value = value
+
+
+def execute(operators: list[Operator], environment: Environment) -> None:
+    """Run operators on arrays or tracers, adding what they define to the environment."""
+    shared: dict[Operator, int] = {}
+    for operator in operators:
+        if isinstance(operator, Pullback):
+            shared.setdefault(operator.forward, operator.mask)
+    for operator in operators:
+        try:
+            environment.define(operator, _run(operator, environment, shared.get(operator)))
+        except NeedsHost:
+            raise
+        except Exception as e:
+            if operator.line and not getattr(e, "_located", False):
+                e._located = True  # type: ignore[attr-defined]
+                e.add_note(f"in operator {operator.name} of the program, called at {operator.line}")
+            raise
+
+
+def _run(operator: Operator, environment: Environment, mask: int | None) -> tuple:
+    arrays = environment.inputs(operator)
+    if operator.known:
+        if operator.kernel.shape_only:
+            arrays = [jax.ShapeDtypeStruct(a.shape, a.dtype) if hasattr(a, "shape") else a for a in arrays]
+        entry = operator.entry(environment.read, environment.lengths)
+        return compute(entry, arrays, operator.kernel.shape_only)
+    arrays = [a if isinstance(a, jax.Array) else jnp.asarray(a) for a in arrays]
+    if isinstance(operator, Pullback):
+        saved = environment.vjps.get(operator.forward)
+        if saved is not None and saved[0] == operator.mask:
+            return _pull(saved, operator, arrays)
+    entry = operator.entry(environment.read, environment.lengths)
+    offset = 0
+    if operator.tick is not None:
+        arrays.insert(0, environment.tick(operator.tick))
+        offset = 1
+    if mask is not None and entry.op.gradient is None:
+        return _run_and_keep(operator, entry, arrays, mask, offset, environment)
+    out = entry.call(*arrays)
+    return out if operator.several else (out,)
+
+
+def _run_and_keep(
+    operator: Operator, entry: Any, arrays: list, mask: int, offset: int, environment: Environment
+) -> tuple:
+    """Run an operator whose gradient is wanted later in the same trace, and keep the closure of jax.vjp."""
+    positions = [i + offset for i in range(len(operator.inputs)) if mask >> i & 1]
+
+    def forward(*chosen):
+        full = list(arrays)
+        for i, value in zip(positions, chosen):
+            full[i] = value
+        out = entry.call(*full)
+        return _differentiable_part(out), out
+
+    part, vjp, out = jax.vjp(forward, *(arrays[i] for i in positions), has_aux=True)
+    environment.vjps[operator] = (mask, vjp, [(o.shape, o.dtype) for o in part])
+    return out if operator.several else (out,)
+
+
+def _pull(saved: tuple, operator: Pullback, arrays: list) -> tuple:
+    _, vjp, specs = saved
+    given = iter(arrays[len(operator.forward.inputs) :])
+    cotangents = [next(given) if p else None for p in operator.present]
+    flags = [jnp.issubdtype(v.dtype, jnp.inexact) for v in operator.forward.outputs]
+    aligned = [c for c, d in zip(cotangents, flags) if d]
+    outs = [jax.ShapeDtypeStruct(*s) for s in specs]
+    return _apply_vjp(vjp, outs, aligned)
+
+
+def run_block(block: Block, arrays: dict[Value, Any], words: Any = None) -> list:
+    """The outputs of a block; `arrays` has its inputs and what it reads from outside."""
+    environment = Environment(dict(arrays), words)
+    execute(block.operators, environment)
+    return [environment.arrays[v] for v in block.outputs]
+
+
+# ---- whole graphs ----
+
+
+def is_host(operator: Operator) -> bool:
+    """Whether an operator cannot be part of an executable."""
+    return isinstance(operator.kernel, HostKernel) or bool(getattr(operator.kernel, "on_host", False))
+
+
+class Segment:
+    """Operators that are compiled together: a function from the values that they read to those that are read later."""
+
+    def __init__(self, operators: list[Operator], later: set[Value]):
+        self.operators = operators
+        defined: set[Value] = set()
+        reads: dict[Value, None] = {}
+        for operator in operators:
+            for value in operator.reads():
+                if value not in defined:
+                    reads[value] = None
+            defined.update(operator.outputs)
+        self.reads = list(reads)
+        self.gives = [v for o in operators for v in o.outputs if v in later]
+        self.random = any(o.tick is not None or getattr(o.kernel, "random_inside", False) for o in operators)
+        self.run = jax.jit(self._call)
+
+    def _call(self, arrays: list, words: Any) -> list:
+        environment = Environment(dict(zip(self.reads, arrays)), words)
+        execute(self.operators, environment)
+        return [environment.arrays[v] for v in self.gives]
+
+
+class Executable:
+    """A graph compiled for a list of values to fetch.
+
+    Args:
+        graph: what runs.
+        fetches: the values that a run gives.
+        updates: also give the new values of the states.
+        donate: names of states whose arrays a run may overwrite.
+    """
+
+    def __init__(self, graph: Graph, fetches: list[Value], updates: bool = True):
+        self.graph = graph
+        self.fetches = list(fetches)
+        self.operators = graph.kept(fetches, updates)
+        self.updates = {n: s.update for n, s in graph.states.items() if updates and s.update is not None}
+        needed = {v for o in self.operators for v in o.reads()} | set(self.fetches) | set(self.updates.values())
+        self.inputs = {n: v for n, v in graph.inputs.items() if v in needed}
+        self.states = {n: s for n, s in graph.states.items() if s.value in needed}
+        self.ticks = graph.ticks
+        self.on_host = any(is_host(o) for o in self.operators)
+        self._segments: list[Any] | None = None
+        self._jit = jax.jit(self._call, donate_argnums=(0,))
+
+    # ---- as one executable ----
+    def _call(self, changing: dict, constant: dict, feeds: dict, words: Any) -> tuple:
+        arrays = {self.graph.states[n].value: a for n, a in (*changing.items(), *constant.items())}
+        arrays.update((self.graph.inputs[n], a) for n, a in feeds.items())
+        environment = Environment(arrays, words)
+        execute(self.operators, environment)
+        found = environment.arrays
+        return [jnp.asarray(found[v]) for v in self.fetches], {n: jnp.asarray(found[v]) for n, v in self.updates.items()}
+
+    def run(self, feeds: dict[str, Any], states: dict[str, Any], words: Any, donate: bool = False) -> tuple[list, dict]:
+        """(fetched arrays, new arrays of the states that changed)."""
+        if not self.on_host:
+            changing = {n: states[n] for n in self.updates if donate and n in self.states}
+            constant = {n: a for n, a in states.items() if n not in changing}
+            try:
+                return self._jit(changing, constant, feeds, words)
+            except NeedsHost:
+                self.on_host = True
+        return self._run_in_pieces(feeds, states, words)
+
+    # ---- in pieces ----
+    def _run_in_pieces(self, feeds: dict, states: dict, words: Any) -> tuple[list, dict]:
+        arrays: dict[Value, Any] = {self.graph.states[n].value: a for n, a in states.items()}
+        arrays.update((self.graph.inputs[n], a) for n, a in feeds.items())
+        environment = Environment(arrays, words)
+        if self._segments is None:
+            self._segments = pieces(self.operators, {*self.fetches, *self.updates.values()})
+        for piece in self._segments:
+            if isinstance(piece, Segment):
+                found = piece.run([arrays[v] for v in piece.reads], words if piece.random else None)
+                arrays.update(zip(piece.gives, found))
+            else:
+                run_on_host(piece, environment)
+        return (
+            [jnp.asarray(arrays[v]) for v in self.fetches],
+            {n: jnp.asarray(arrays[v]) for n, v in self.updates.items()},
+        )
+
+
+def needs_host(operator: Operator, unknown: set[Value]) -> bool:
+    """Whether an operator must run between executables: by its kind, or because an attribute depends on data."""
+    if is_host(operator):
+        return True
+    from .record import _held_in
+
+    return operator.open and any(
+        getattr(leaf, "value", None) is not None and leaf.value.known is None
+        for k in operator.key
+        for leaf in _held_in(k)
+    )
+
+
+def pieces(operators: list[Operator], wanted: set[Value]) -> list[Any]:
+    """Operators as Segments and single host operators, in order."""
+    groups: list[Any] = []
+    for operator in operators:
+        if needs_host(operator, set()):
+            groups.append(operator)
+        elif groups and isinstance(groups[-1], list):
+            groups[-1].append(operator)
+        else:
+            groups.append([operator])
+    later = set(wanted)
+    found: list[Any] = []
+    for group in reversed(groups):
+        found.append(Segment(group, later) if isinstance(group, list) else group)
+        for operator in group if isinstance(group, list) else [group]:
+            later.update(operator.reads())
+    return found[::-1]
+
+
+def run_on_host(operator: Operator, environment: Environment) -> None:
+    """Run one operator with arrays that have elements."""
+    kernel = operator.kernel
+    entry = operator.entry(environment.read, environment.lengths)
+    arrays = environment.inputs(operator)
+    if isinstance(kernel, HostKernel):
+        tensors = [_make(jnp.asarray(a)) if hasattr(a, "shape") else a for a in arrays]
+        with set_mode(program=None, grad=False):
+            out = kernel.fn(*entry.arguments(tensors))
+        outs = out if isinstance(out, (tuple, list)) else (out,)
+        environment.define(operator, [o._value if isinstance(o, Tensor) else jnp.asarray(o) for o in outs])
+        return
+    run_kernel: Callable | None = getattr(kernel, "run_on_host", None)
+    if run_kernel is not None:
+        environment.define(operator, run_kernel(operator, environment))
+        return
+    if operator.tick is not None:
+        arrays.insert(0, environment.tick(operator.tick))
+    out = entry.run(*arrays)
+    environment.define(operator, out if operator.several else (out,))
+
+
+def missing_inputs(graph: Graph, given: Iterable[str], needed: Iterable[str]) -> None:
+    """ValueError naming the inputs that were not fed."""
+    absent = [n for n in needed if n not in set(given)]
+    if absent:
+        raise errors.ValueError_(f"the program needs the input{'s' if len(absent) > 1 else ''} {', '.join(absent)}")
