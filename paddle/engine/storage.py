@@ -34,7 +34,7 @@ class Storage:
 
     def write(self, value: Any) -> None:
         if modes.program is not None:
-            modes.program.wrote(self)
+            modes.program.wrote(self, value)
         self.value = value
         self.pending = None
 

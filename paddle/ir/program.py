@@ -288,6 +288,9 @@ class Graph:
         self.inputs: dict[str, Value] = {}
         self.states: dict[str, State] = {}
         self.ticks = 0
+        self.provided: dict[
+            str, Callable[[], Any]
+        ] = {}  # inputs that are asked for in each run, such as a learning rate
         self.version = 0  # counts changes, for caches of executables
 
     def changed(self) -> None:

@@ -41,7 +41,8 @@ class HostKernel(Kernel):
     Args:
         function: takes and returns Tensors; runs on the tape.
         name: the operator's name.
-        infer: (trial specs of the inputs, number of the trial, *attributes) -> list of (shape, dtype) of the results.
+        infer: (trial specs of the inputs, number of the trial, *attributes) -> (shape, dtype) of the result, a list of
+            them when the function returns a tuple.
     """
 
     def __init__(self, function: Callable, name: str, roles: tuple, infer: Callable, effect: bool = False):
@@ -66,6 +67,7 @@ class Recorder:
         self.holders: list[Any] = []  # what must stay alive for those ids
         self.written: dict[int, tuple[Any, Any]] = {}  # slots that were overwritten: weak reference, first content
         self.gradients: dict[int, tuple[Any, Any]] = {}  # tensors whose .grad changed: weak reference, first gradient
+        self.slots: dict[int, State] = {}  # of a static program, by the id of the slot of the tensor that stands for it
         self.names: Counter[str] = Counter()
         self._modes: list[set_mode] = []
 
@@ -170,11 +172,34 @@ class Recorder:
             self.graph.states[name] = found
         return found
 
+    def add_state(self, name: str, shape: tuple, dtype: Any) -> Tensor:
+        """A tensor that lives in scopes under this name; what is written to it is its value in the next run. The one that
+        exists, when the name does."""
+        found = self.graph.states.get(name)
+        if found is not None and found.value.shape == tuple(shape):
+            tensor = _make(found.update or found.value)
+        else:
+            found = self.graph.states[name] = State(name, Value(name, (tuple(shape),) * len(PROBES), dtype))
+            tensor = _make(found.value)
+        self.hold(found, tensor)
+        self.graph.changed()
+        return tensor
+
+    def hold(self, state: State, tensor: Tensor) -> None:
+        """Let in-place writes to `tensor` change the state."""
+        self.slots[id(tensor._storage)] = state
+        self.holders.append(tensor._storage)
+
     # ---- what is changed outside of the program ----
-    def wrote(self, slot: Storage) -> None:
-        """Called before the content of a slot is replaced."""
+    def wrote(self, slot: Storage, value: Any) -> None:
+        """Called before the content of a slot is replaced by `value`."""
         if id(slot) not in self.written:
             self.written[id(slot)] = (weakref.ref(slot), slot.value)
+        if self.static and self.block is self.graph.block and isinstance(value, Value):
+            state = self.slots.get(id(slot))
+            if state is not None:
+                state.update = value
+                self.graph.changed()
 
     def touched_gradient(self, tensor: Tensor) -> None:
         """Called before the gradient of a tensor is replaced."""
@@ -306,7 +331,7 @@ def infer(draft: Operator) -> tuple[list[tuple], bool, list | None]:
         if isinstance(kernel, HostKernel):
             entry = draft.entry(_guess(trial), _lengths(trial))
             found = kernel.infer(specs, trial, *entry.attributes())
-            several = isinstance(found, tuple)
+            several = isinstance(found, list)
             trials.append(tuple(jax.ShapeDtypeStruct(*f) for f in (found if several else [found])))
             continue
         out = _eval_shape(draft.entry(_guess(trial), _lengths(trial)), specs)

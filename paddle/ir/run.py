@@ -152,6 +152,16 @@ def is_host(operator: Operator) -> bool:
     return isinstance(operator.kernel, HostKernel) or bool(getattr(operator.kernel, "on_host", False))
 
 
+def _named(name: str, function: Callable) -> Callable:
+    """The function under a name that the compile log shows."""
+
+    def call(*args):
+        return function(*args)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
 class Segment:
     """Operators that are compiled together: a function from the values that they read to those that are read later."""
 
@@ -167,7 +177,7 @@ class Segment:
         self.reads = list(reads)
         self.gives = [v for o in operators for v in o.outputs if v in later]
         self.random = any(o.tick is not None or getattr(o.kernel, "random_inside", False) for o in operators)
-        self.run = jax.jit(self._call)
+        self.run = jax.jit(_named("program_part", self._call))
 
     def _call(self, arrays: list, words: Any) -> list:
         environment = Environment(dict(zip(self.reads, arrays)), words)
@@ -196,7 +206,7 @@ class Executable:
         self.ticks = graph.ticks
         self.on_host = any(is_host(o) for o in self.operators)
         self._segments: list[Any] | None = None
-        self._jit = jax.jit(self._call, donate_argnums=(0,))
+        self._jit = jax.jit(_named("program", self._call), donate_argnums=(0,))
 
     # ---- as one executable ----
     def _call(self, changing: dict, constant: dict, feeds: dict, words: Any) -> tuple:
@@ -205,7 +215,9 @@ class Executable:
         environment = Environment(arrays, words)
         execute(self.operators, environment)
         found = environment.arrays
-        return [jnp.asarray(found[v]) for v in self.fetches], {n: jnp.asarray(found[v]) for n, v in self.updates.items()}
+        return [jnp.asarray(found[v]) for v in self.fetches], {
+            n: jnp.asarray(found[v]) for n, v in self.updates.items()
+        }
 
     def run(self, feeds: dict[str, Any], states: dict[str, Any], words: Any, donate: bool = False) -> tuple[list, dict]:
         """(fetched arrays, new arrays of the states that changed)."""

@@ -11,6 +11,7 @@ from ..engine import dtype as dtypes
 from ..engine import errors
 from ..engine import place as places
 from ..engine.dtype import DType, to_dtype
+from ..engine.modes import modes, set_mode
 from ..engine.tensor import Parameter, Tensor, _make, as_parameter
 from ..ops.creation import shape_of
 from ..utils import unique_name
@@ -120,7 +121,11 @@ def make_parameter(
         else unique_name.claim(attr.name)
     )
     attributes = dict(learning_rate=attr.learning_rate, regularizer=attr.regularizer, need_clip=attr.need_clip)
-    if is_lazy():
+    if modes.program is not None and modes.program.static:
+        first = modes.program.new_parameter(name, shape, dtype, lambda: initial_value(initializer, shape, dtype, device))
+        out = as_parameter(first, name, attr.trainable, **attributes)
+        modes.program.graph.states[name].parameter = out
+    elif is_lazy():
         out = lazy_parameter(
             shape, dtype, lambda: initial_value(initializer, shape, dtype, device), name, attr.trainable, **attributes
         )
@@ -133,6 +138,9 @@ def make_parameter(
 
 def initial_value(initializer: Any, shape: tuple[int, ...], dtype: DType, device: Any = None) -> jax.Array:
     """The array that an initializer makes. One of the user's own, which fills a tensor in place, is called on zeros."""
+    if modes.program is not None:
+        with set_mode(program=None):
+            return initial_value(initializer, shape, dtype, device)
     device = None if device is None else places.parse_place(device).device()
     kind = type(initializer)
     if (

@@ -377,6 +377,8 @@ class Optimizer:
         """
         if not pairs:
             return None
+        if modes.program is not None:
+            raise errors.NoValue("step: an optimizer's step cannot be part of a compiled function; call it outside")
         if any(map(_is_custom, self._clips())):
             pairs = self._clip_by_hand(pairs)
         key = (self._multi_precision, self.regularization, *self._clips(), *[self._signature(p, g) for p, g in pairs])

@@ -1,3 +1,24 @@
 """Programs that are built first and run later."""
 
+from ..engine.tensor import Parameter
+from ..nn.parameter import create_parameter
 from . import amp
+from .backward import append_backward, gradients
+from .executor import (
+    BuildStrategy,
+    CompiledProgram,
+    ExecutionStrategy,
+    Executor,
+    Scope,
+    global_scope,
+    scope_guard,
+)
+from .program import (
+    Program,
+    Variable,
+    data,
+    default_main_program,
+    default_startup_program,
+    name_scope,
+    program_guard,
+)

@@ -1,0 +1,146 @@
+"""The step of an optimizer inside a program: clipping and one update for each parameter become operators."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..engine import place as places
+from ..engine.dtype import to_dtype
+from ..engine.executable import Kernel
+from ..engine.tensor import Tensor, _make
+from ..nn.clip import _each
+from .multi_tensor import Spec, _updated
+from .optimizer import _is_custom
+
+__all__ = ["record_step"]
+
+
+def record_step(recorder: Any, optimizer: Any, pairs: list[tuple[Tensor, Tensor]]) -> None:
+    """Append a step of the optimizer on (parameter, gradient) pairs. The learning rate is asked for in each run; the
+    states live in scopes under their official names."""
+    pairs = _clipped(recorder, optimizer, [(p, g) for p, g in pairs if g is not None])
+    rate = _learning_rate(recorder.graph, optimizer)
+    for p, g in pairs:
+        _record_update(recorder, optimizer, p, g, rate)
+
+
+def _learning_rate(graph: Any, optimizer: Any) -> Tensor:
+    name = f"learning_rate_{sum(n.startswith('learning_rate_') for n in graph.inputs)}"
+    value = graph.add_input(name, [], np.float32)
+    graph.provided[name] = optimizer.get_lr
+    return _make(value)
+
+
+def _clipped(recorder: Any, optimizer: Any, pairs: list) -> list:
+    out = list(pairs)
+    for number, clip in enumerate(optimizer._clips()):
+        mine = [i for i, (p, _) in enumerate(pairs) if optimizer._group_of.get(id(p), 0) == number]
+        if clip is None or not mine:
+            continue
+        if _is_custom(clip):
+            for i, pair in zip(mine, clip([pairs[i] for i in mine])):
+                out[i] = pair
+            continue
+        mine = [i for i in mine if getattr(pairs[i][0], "need_clip", True)]
+        if mine:
+            kernel = _clip_kernel(type(clip), len(mine))
+            clipped = recorder.record(kernel, (*clip._numbers(), *[pairs[i][1] for i in mine]))
+            for i, g in zip(mine, clipped):
+                out[i] = (pairs[i][0], g)
+    return out
+
+
+@functools.cache
+def _clip_kernel(kind: type, n: int) -> Kernel:
+    def clip(first, second, *grads):
+        return tuple(kind._clip(list(grads), first, second, [_each] * n))  # type: ignore[attr-defined]
+
+    return Kernel(clip, "clip_by_" + kind.__name__.removeprefix("ClipGradBy").lower(), ("scalar",) * (n + 2))
+
+
+def _record_update(recorder: Any, optimizer: Any, p: Tensor, g: Tensor, rate: Tensor) -> None:
+    number = optimizer._group_of.get(id(p), 0)
+    group = optimizer._groups[number]
+    kind = optimizer._kind(p)
+    names = optimizer._states + (("master",) if kind.master else ())
+    numbers = [*optimizer._hyper_of(group), *kind.numbers, kind.decay[1] if kind.decay else 0.0]
+    dtype = to_dtype(kind.compute_dtype)
+    shape = tuple(p._value.shape)
+    stem = f"{p.name}_fp32_master_0" if kind.master else p.name
+    kept = {}
+    for name in names:
+        if name == "master":
+            first = functools.partial(_first_master, p.name, dtype)
+        else:
+            first = functools.partial(_put, optimizer._initial_state(name, shape, dtype.numpy))
+        kept[name] = recorder.new_state(f"{stem}_{name}_0", _shape_of(optimizer, name, shape, dtype), dtype, first)
+    for name, value in zip(optimizer._scalars, optimizer._initial_scalars(group)):
+        first = functools.partial(_put, np.full((1,), value, dtype.numpy))
+        kept[name] = recorder.new_state(f"{stem}_{name}_0", (1,), dtype, first)
+    options = tuple((name, getattr(optimizer, "_" + name)) for name in optimizer._options)
+    spec = Spec(
+        type(optimizer),
+        options,
+        optimizer._states,
+        optimizer._scalars,
+        ("lr", *optimizer._hyper, *optimizer._per_parameter, "decay"),
+        (),
+        (),
+    )
+    kernel = _update_kernel(spec, kind.decay[0] if kind.decay else None, kind.compute_dtype, kind.master)
+    new = recorder.record(kernel, (p, g, rate, kind.rate, *numbers, *kept.values()))
+    p._storage.write(new[0]._value)
+    for tensor, result in zip(kept.values(), new[1:]):
+        tensor._storage.write(result._value)
+
+
+def _shape_of(optimizer: Any, name: str, shape: tuple, dtype: Any) -> tuple:
+    return shape if name == "master" else np.shape(optimizer._initial_state(name, shape, dtype.numpy))
+
+
+def _put(array: Any) -> Any:
+    return places.put(array, None)
+
+
+def _first_master(name: str, dtype: Any) -> Any:
+    from ..static.executor import global_scope
+
+    return np.asarray(global_scope().var(name).array).astype(dtype.numpy)
+
+
+@functools.lru_cache(maxsize=1024)
+def _update_kernel(spec: Spec, decay: str | None, dtype: Any, master: bool) -> Kernel:
+    """The update of one parameter: (parameter, gradient, rate, factor of the rate, numbers, states) -> new ones."""
+    n = len(spec.numbers) - 1
+    names = (*spec.states, *(("master",) if master else ()), *spec.scalars)
+    pack = SimpleNamespace(decay=decay)
+
+    def update(p, g, rate, factor, *rest):
+        numbers = [rate * factor, *rest[:n]]
+        states = dict(zip(names, rest[n:]))
+        h = SimpleNamespace(
+            **{name: x.astype(dtype) for name, x in zip(spec.numbers, numbers)},
+            **dict(spec.options),
+            each=_whole,
+            by_rows=False,
+        )
+        old = {name: states[name].astype(dtype) for name in spec.states}
+        fixed = {name: states[name].astype(dtype).reshape(()) for name in spec.scalars}
+        start = states["master"] if master else p.astype(dtype)
+        new_p, new = _updated(spec, pack, h, None, fixed, start, g.astype(dtype), old)  # type: ignore[arg-type]
+        if master:
+            new = {**new, "master": new_p}
+        return (new_p.astype(p.dtype), *[new[name].astype(s.dtype).reshape(s.shape) for name, s in states.items()])
+
+    name = spec.rule.type or spec.rule.__name__.lower()  # type: ignore[attr-defined]
+    kernel = Kernel(update, name, ("scalar",) * (4 + n + len(names)), differentiable=False)
+    return kernel
+
+
+def _whole(fn: Callable, *arrays: Any) -> Any:
+    return fn(*arrays)

@@ -1,0 +1,134 @@
+"""Gradients of programs: they become operators of the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import autograd, errors
+from ..engine.modes import modes, set_mode
+from ..engine.tensor import Parameter, Tensor
+from ..engine.value import Value
+from .program import default_main_program
+
+__all__ = ["append_backward", "gradients"]
+
+
+def _list(value: Any) -> list:
+    return [] if value is None else list(value) if isinstance(value, (list, tuple, set)) else [value]
+
+
+def _recorder() -> Any:
+    return modes.program if modes.program is not None else default_main_program().recorder
+
+
+def _blocked(recorder: Any, no_grad_set: Any) -> list[Tensor]:
+    names = {v for v in _list(no_grad_set) if isinstance(v, str)}
+    found = [v for v in _list(no_grad_set) if isinstance(v, Tensor)]
+    return found + [p for p in recorder.graph.all_parameters() if p.name in names]
+
+
+@errors.clean
+def gradients(targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Any = None) -> list[Any]:
+    """The gradients of the sum of `targets` with respect to `inputs`, as variables of the program.
+
+    Args:
+        targets, inputs: a variable or a list of variables.
+        target_gradients: gradients of the targets, same shapes; default: ones.
+        no_grad_set: variables through which no gradient flows.
+
+    Returns:
+        A list, one variable for each input; None where the targets do not depend on it.
+
+    Raises:
+        TypeError: what is no variable.
+        ValueError: lists of different length.
+    """
+    recorder = _recorder()
+    targets, inputs = _list(targets), _list(inputs)
+    for argument, group in (("targets", targets), ("inputs", inputs)):
+        if not group or not all(isinstance(t, Tensor) for t in group):
+            raise errors.TypeError_(f"gradients: {argument} must be a variable or a list of variables")
+    given = None if target_gradients is None else _list(target_gradients)
+    start = len(recorder.block.operators)
+    with recorder:
+        found = autograd.grad(
+            targets,
+            inputs,
+            given,
+            create_graph=True,
+            allow_unused=True,
+            no_grad_vars=_blocked(recorder, no_grad_set),
+        )
+    recorder.graph.training.update(recorder.block.operators[start:])
+    return found
+
+
+@errors.clean
+def append_backward(
+    loss: Tensor,
+    parameter_list: Any = None,
+    no_grad_set: Any = None,
+    callbacks: Any = None,
+    checkpoints: Any = None,
+    distop_context: Any = None,
+) -> list[tuple[Tensor, Tensor]]:
+    """Add the gradients of `loss` with respect to the parameters to the program.
+
+    Args:
+        loss: a variable with one element.
+        parameter_list: parameters or their names; default: all trainable ones that the loss depends on.
+        no_grad_set: variables or names through which no gradient flows.
+        callbacks, checkpoints: accepted.
+
+    Returns:
+        A list of (parameter, gradient).
+
+    Raises:
+        TypeError: `loss` is no variable of a program.
+        ValueError: `loss` has several elements.
+    """
+    recorder = _recorder()
+    if not isinstance(loss, Tensor) or not isinstance(loss._value, Value):
+        raise errors.TypeError_(f"append_backward: loss must be a variable, got {errors.describe(loss)}")
+    if loss._value.size != 1:
+        raise errors.ValueError_(f"append_backward: loss must have one element, got shape {list(loss.shape)}")
+    blocked = {v if isinstance(v, str) else v.name for v in _list(no_grad_set)}
+    graph = recorder.graph
+    everything = [p for p in graph.all_parameters() if not p.stop_gradient]
+    if parameter_list is None:
+        chosen = everything
+    else:
+        wanted = [p if isinstance(p, str) else p.name for p in _list(parameter_list)]
+        chosen = [p for name in wanted for p in _named(graph, name, parameter_list)]
+    chosen = [p for p in chosen if p.name not in blocked]
+    if not chosen:
+        return []
+    found = gradients([loss], chosen, no_grad_set=no_grad_set)
+    return [(p, g) for p, g in zip(chosen, found) if g is not None]
+
+
+def _named(graph: Any, name: str, given: Any) -> list[Parameter]:
+    for p in graph.all_parameters():
+        if p.name == name:
+            return [p]
+    found = [p for p in _list(given) if isinstance(p, Tensor) and p.name == name]
+    if not found:
+        raise errors.ValueError_(f"append_backward: the program has no parameter {name!r}")
+    return found
+
+
+def minimize(
+    recorder: Any, optimizer: Any, loss: Any, startup_program: Any, parameters: Any, no_grad_set: Any
+) -> tuple[list, list]:
+    """Add gradients and the optimizer's updates to the program. Returns ([], list of (parameter, gradient))."""
+    from ..optimizer.program import record_step
+
+    chosen = parameters
+    if chosen is None and optimizer._given is not None:
+        chosen = optimizer._given
+    pairs = append_backward(loss, chosen, no_grad_set)
+    start = len(recorder.block.operators)
+    with recorder, set_mode(grad=False, amp=None):
+        record_step(recorder, optimizer, pairs)
+    recorder.graph.training.update(recorder.block.operators[start:])
+    return [], pairs

@@ -1,0 +1,345 @@
+"""Running programs: scopes that hold variables between runs, and the Executor."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import dtype as dtypes
+from ..engine import errors
+from ..engine import place as places
+from ..engine.modes import set_mode
+from ..engine.random import generator
+from ..engine.tensor import Tensor, _make
+from ..engine.value import Value
+from ..ir.program import State
+from ..ir.run import Executable
+from .program import Program, default_main_program
+
+__all__ = [
+    "BuildStrategy",
+    "CompiledProgram",
+    "ExecutionStrategy",
+    "Executor",
+    "Scope",
+    "global_scope",
+    "scope_guard",
+]
+
+
+class ScopeVariable:
+    """A variable of a scope. `get_tensor()` gives its tensor, with `set(array, place)` to overwrite it."""
+
+    def __init__(self, name: str, array: Any):
+        self._name = name
+        self.array = array
+
+    def name(self) -> str:
+        return self._name
+
+    def get_tensor(self) -> ScopeVariable:
+        return self
+
+    def set(self, value: Any, place: Any = None) -> None:
+        """Overwrite with an array. ValueError when the shapes differ."""
+        value = value._value if isinstance(value, Tensor) else np.asarray(value)
+        if self.array is not None and tuple(value.shape) != tuple(self.array.shape):
+            raise errors.ValueError_(
+                f"set: {self._name} has shape {list(self.array.shape)}, the value {list(value.shape)}"
+            )
+        dtype = None if self.array is None else self.array.dtype
+        self.array = jnp.array(value, dtype=dtype, copy=True)
+
+    def shape(self) -> list[int]:
+        return list(self.array.shape)
+
+    def _is_initialized(self) -> bool:
+        return self.array is not None
+
+    def numpy(self) -> np.ndarray:
+        return np.array(self.array)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.array, dtype=dtype)
+
+
+class Scope:
+    """Variables by name: what programs keep between runs."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, ScopeVariable] = {}
+
+    def find_var(self, name: str) -> ScopeVariable | None:
+        """The variable of a name, None when there is none."""
+        return self.variables.get(name)
+
+    def var(self, name: str) -> ScopeVariable:
+        """The variable of a name, made when it is new."""
+        if name not in self.variables:
+            self.variables[name] = ScopeVariable(name, None)
+        return self.variables[name]
+
+    def local_var_names(self) -> list[str]:
+        return list(self.variables)
+
+    def erase(self, names: list[str]) -> None:
+        for name in names:
+            self.variables.pop(name, None)
+
+    def new_scope(self) -> Scope:
+        return Scope()
+
+    def drop_kids(self) -> None:
+        pass
+
+    # ---- for programs ----
+    def array_of(self, state: State) -> Any:
+        """The value of a state: of the tensor that holds it, or of the variable here; None when there is none."""
+        if state.tensor is not None:
+            return state.tensor._value
+        found = self.variables.get(state.name)
+        return None if found is None else found.array
+
+    def put(self, state: State, array: Any) -> None:
+        if state.tensor is not None:
+            state.tensor._write_array(array)
+        else:
+            self.var(state.name).array = jnp.asarray(array, dtype=state.value.dtype)
+
+
+_global = Scope()
+
+
+class _Current(threading.local):
+    scope: Scope | None = None
+
+
+_current = _Current()
+
+
+def global_scope() -> Scope:
+    """The scope that programs run in, unless another is given.
+
+    Example:
+        >>> paddle.static.global_scope().find_var("no_such_variable") is None
+        True
+    """
+    return _current.scope or _global
+
+
+@contextlib.contextmanager
+def scope_guard(scope: Scope) -> Iterator[None]:
+    """Run programs in another scope inside the `with` block. TypeError for what is no Scope."""
+    if not isinstance(scope, Scope):
+        raise errors.TypeError_(f"scope_guard: scope must be a Scope, got {errors.describe(scope)}")
+    before = _current.scope
+    _current.scope = scope
+    try:
+        yield
+    finally:
+        _current.scope = before
+
+
+class BuildStrategy:
+    """Switches of the official graph compiler, accepted; XLA decides by itself what they are about."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return False
+
+
+class ExecutionStrategy(BuildStrategy):
+    """Switches of the official executor, accepted."""
+
+
+class CompiledProgram:
+    """A program to be compiled for running. Every program is, so it only holds the program."""
+
+    def __init__(self, program_or_graph: Program, build_strategy: BuildStrategy | None = None):
+        if not isinstance(program_or_graph, Program):
+            raise errors.TypeError_(
+                f"CompiledProgram: program_or_graph must be a Program, got {errors.describe(program_or_graph)}"
+            )
+        self._program = program_or_graph
+
+    def with_data_parallel(self, *args: Any, **kwargs: Any) -> CompiledProgram:
+        return self
+
+
+class Executor:
+    """Runs programs.
+
+    Args:
+        place: a device; default: the current one.
+
+    Example:
+        >>> exe = paddle.static.Executor(paddle.CPUPlace())
+        >>> exe.run(paddle.static.Program())
+        []
+    """
+
+    def __init__(self, place: Any = None):
+        self.place = None if place is None else places.parse_place(place)
+
+    def close(self) -> None:
+        """Nothing has to be released; accepted."""
+
+    @errors.clean
+    def run(
+        self,
+        program: Any = None,
+        feed: Any = None,
+        fetch_list: Any = None,
+        feed_var_name: str = "feed",
+        fetch_var_name: str = "fetch",
+        scope: Scope | None = None,
+        return_numpy: bool = True,
+        use_program_cache: bool = False,
+        return_merged: bool = True,
+        use_prune: bool = False,
+    ) -> list[Any]:
+        """Run a program once.
+
+        Args:
+            program: a Program or CompiledProgram; default: `default_main_program()`.
+            feed: a dict of arrays for the inputs, by name.
+            fetch_list: the variables, or their names, whose values are returned.
+            scope: where variables live between runs; default: `global_scope()`.
+            return_numpy: arrays of NumPy, or else Tensors.
+            use_prune: run only what the fetched variables depend on, so parameters are not updated unless fetched.
+
+        Returns:
+            A list, one value for each entry of `fetch_list`.
+
+        Raises:
+            ValueError: an input is missing, has another type or shape than its variable, or a name is unknown.
+            RuntimeError: a parameter has no value, the startup program was not run.
+        """
+        if program is None:
+            program = default_main_program()
+        if isinstance(program, CompiledProgram):
+            program = program._program
+        if not isinstance(program, Program):
+            raise errors.TypeError_(f"Executor.run: program must be a Program, got {errors.describe(program)}")
+        with set_mode(program=None, amp=None):
+            return self._run(program, feed, fetch_list, scope or global_scope(), return_numpy, not use_prune)
+
+    def _run(
+        self, program: Program, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, updates: bool
+    ) -> list[Any]:
+        fetches = [_fetched(program, f) for f in _flat(fetch_list)]
+        values = [f for f in fetches if isinstance(f, Value)]
+        key = (program.version, tuple(values), updates)
+        executable = program.executables.get(key)
+        if executable is None:
+            program.executables = {k: e for k, e in program.executables.items() if k[0] == program.version}
+            executable = program.executables[key] = Executable(program, values, updates)
+        feeds = self._feeds(program, executable, feed)
+        states = {}
+        for name, state in executable.states.items():
+            array = scope.array_of(state)
+            if array is None:
+                raise errors.RuntimeError_(
+                    f"Executor.run: variable {name} has no value in the scope; run the startup program first"
+                )
+            states[name] = array
+        words = None
+        if executable.ticks:
+            words = _words(program, executable.ticks)
+        found, new = executable.run(feeds, states, words)
+        for name, array in new.items():
+            scope.put(program.states[name], array)
+        source = iter(found)
+        arrays = [next(source) if isinstance(f, Value) else f for f in fetches]
+        return [_to_numpy(a) for a in arrays] if return_numpy else [_make(a) for a in arrays]
+
+    @staticmethod
+    def _feeds(program: Program, executable: Executable, feed: Any) -> dict[str, Any]:
+        if feed is None:
+            feed = {}
+        if isinstance(feed, (list, tuple)):
+            if len(feed) != 1 or not isinstance(feed[0], dict):
+                raise errors.TypeError_("Executor.run: feed must be a dict of arrays by name")
+            feed = feed[0]
+        if not isinstance(feed, dict):
+            raise errors.TypeError_(f"Executor.run: feed must be a dict of arrays, got {errors.describe(feed)}")
+        feeds = {}
+        for name, value in executable.inputs.items():
+            if name in program.provided:
+                feeds[name] = np.asarray(program.provided[name](), value.dtype)
+            elif name in feed:
+                feeds[name] = _fed(name, feed[name], value)
+            else:
+                raise errors.ValueError_(
+                    f"Executor.run: the program needs the input {name!r}, which feed does not have"
+                )
+        return feeds
+
+
+def _flat(fetch_list: Any) -> list:
+    if fetch_list is None:
+        return []
+    if isinstance(fetch_list, (Tensor, str)):
+        return [fetch_list]
+    if not isinstance(fetch_list, (list, tuple)):
+        raise errors.TypeError_(f"Executor.run: fetch_list must be a list, got {errors.describe(fetch_list)}")
+    return [f for entry in fetch_list for f in (_flat(entry) if isinstance(entry, (list, tuple)) else [entry])]
+
+
+def _fetched(program: Program, entry: Any) -> Any:
+    """The Value that an entry of the fetch list means, or the array of a tensor that has elements."""
+    if isinstance(entry, str):
+        return program.find(entry)
+    if isinstance(entry, Value):
+        return entry
+    if not isinstance(entry, Tensor):
+        raise errors.TypeError_(
+            f"Executor.run: fetch_list holds variables or their names, got {errors.describe(entry)}"
+        )
+    value = entry._value
+    if not isinstance(value, Value):
+        return value
+    state = program.states.get(value.name)
+    if state is not None and state.value is value:
+        return state.update or value
+    return value
+
+
+def _fed(name: str, given: Any, value: Value) -> Any:
+    if isinstance(given, (list, tuple, int, float, bool)):
+        given = np.asarray(given, value.dtype)
+    array = given._value if isinstance(given, Tensor) else given if isinstance(given, jax.Array) else np.asarray(given)
+    if array.dtype != value.dtype:
+        if array.dtype == np.uint16 and value.dtype == dtypes.bfloat16.numpy:
+            array = array.view(value.dtype)
+        else:
+            raise errors.ValueError_(
+                f"Executor.run: the input {name!r} has type {value.dtype.name}, it was fed {array.dtype.name}"
+            )
+    wanted = value.shape
+    if len(wanted) != array.ndim or any(w >= 0 and w != n for w, n in zip(wanted, array.shape)):
+        raise errors.ValueError_(
+            f"Executor.run: the input {name!r} has shape {[int(d) for d in wanted]}, it was fed {list(array.shape)}"
+        )
+    return array
+
+
+def _words(program: Program, ticks: int) -> Any:
+    if program.random_seed:
+        return np.array((0, program.random_seed & 0xFFFFFFFF, 0, 0), np.uint32)
+    return generator().ticks(ticks)
+
+
+def _to_numpy(array: Any) -> np.ndarray:
+    array = np.asarray(array)
+    return array.view(np.uint16) if array.dtype == dtypes.bfloat16.numpy else array
