@@ -18,9 +18,10 @@ from ..engine.dtype import to_dtype
 from ..engine.executable import Frozen
 from ..engine.modes import modes
 from ..engine.op import api, op
-from ..engine.shape import official_strides
+from ..engine.shape import fixed_ints, official_strides
 from ..engine.storage import Storage, View
 from ..engine.tensor import Tensor
+from ..engine.value import Dim
 from .axes import axes_of, axis_of
 
 # ---- data types ----
@@ -133,12 +134,8 @@ def tensor_of(name: str, x: Any, argument: str = "x") -> Tensor:
 
 def ints_of(name: str, value: Any, argument: str) -> Frozen:
     """An int, a list of ints (tensors allowed in it) or a Tensor as a frozen tuple of ints."""
-    if isinstance(value, Tensor):
-        value = value.tolist()
-    if not isinstance(value, (list, tuple, np.ndarray)):
-        value = (value,)
     try:
-        return Frozen(v.__index__() for v in value)
+        return Frozen(fixed_ints(value))
     except (TypeError, AttributeError):
         raise errors.TypeError_(f"{name}: {argument} must hold integers, got {errors.describe(value)}") from None
 
