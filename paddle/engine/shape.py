@@ -5,6 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from .storage import View
+from .value import Dim, Held, Value
+
+
+def fixed_int(number: Any) -> Any:
+    """An int from what counts as one (a tensor of one element too); in a program, what becomes an int when it runs."""
+    if isinstance(number, Dim):
+        return number
+    value = getattr(number, "_value", None)
+    if isinstance(value, Value):
+        return Held((number.reshape([]) if value.shape else number)._value)
+    return number.__index__()
+
+
+def fixed_ints(numbers: Any) -> tuple:
+    """A tuple of such ints from a list or a tensor. TypeError or AttributeError for what holds no integers."""
+    value = getattr(numbers, "_value", None)
+    if isinstance(value, Value):
+        numbers = [numbers[i] for i in range(value.shape[0])] if value.shape else [numbers]
+    elif value is not None:
+        numbers = numbers.tolist()
+    if not hasattr(numbers, "__iter__"):
+        numbers = (numbers,)
+    return tuple([fixed_int(n) for n in numbers])
 
 
 class Size(list):

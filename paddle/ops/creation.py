@@ -17,7 +17,7 @@ from ..engine.dtype import to_dtype
 from ..engine.executable import Frozen
 from ..engine.op import api, op
 from ..engine.place import put
-from ..engine.shape import row_major
+from ..engine.shape import fixed_ints, row_major
 from ..engine.tape import TRACE_SIZE, Source
 from ..engine.tensor import Tensor, _make
 from ..engine.value import ABSTRACT, Dim, Held, Value
@@ -138,25 +138,13 @@ def shape_of(shape: Any, name: str) -> tuple[int, ...]:
 
     Raises ValueError for a negative length, TypeError for what is no integer.
     """
-    if isinstance(shape, Tensor):
-        value = shape._value
-        shape = [shape[i] for i in range(value.shape[0])] if isinstance(value, Value) else shape.tolist()
-    if isinstance(shape, (builtins.int, np.integer)):
-        shape = [shape]
     try:
-        out = tuple(s if isinstance(s, Dim) else _length(s) for s in shape)
+        out = fixed_ints(shape)
     except (TypeError, AttributeError):
         raise errors.TypeError_(f"{name}: shape must be a list of integers, got {errors.describe(shape)}") from None
     if builtins.any(not isinstance(s, (Dim, Held)) and s < 0 for s in out):
         raise errors.ValueError_(f"{name}: the lengths of a shape cannot be negative, got {list(out)}")
     return out
-
-
-def _length(s: Any) -> Any:
-    """An int, or Held for a tensor of a program."""
-    if isinstance(s, Tensor) and isinstance(s._value, Value):
-        return Held((s.reshape([]) if s._value.shape else s)._value)
-    return s.__index__()
 
 
 def placed(out: Tensor, device: Any = None, requires_grad: bool = False) -> Tensor:
