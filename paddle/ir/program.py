@@ -17,6 +17,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.executable import TENSOR, Entry, Frozen, Gradient, Kernel, Sequence, Static
+from ..engine.modes import modes
 from ..engine.tensor import Tensor
 from ..engine.value import Dim, Held, Value
 
@@ -117,6 +118,11 @@ class Pullback(Operator):
         gradient = Gradient.whole(forward, self.mask << (self.forward.tick is not None), n, differentiable)
         kernel = gradient.kernel(self.present, gradient.mask)
         return next(iter(kernel.entries.values()))
+
+    @property
+    def positions(self) -> list[int]:
+        """The inputs of `forward` whose gradients are the outputs."""
+        return [i for i in range(len(self.forward.inputs)) if self.mask >> i & 1]
 
     def reads(self) -> Iterator[Value]:
         yield from super().reads()
@@ -226,6 +232,10 @@ class Block:
         self.outputs: list[Value] = []
         self.parent = parent
 
+    def append(self, operator: Operator, tensors: Iterable[Any]) -> None:
+        """Add an operator; `tensors` are its inputs, as tensors where they are tensors."""
+        self.operators.append(operator)
+
     def free(self) -> list[Value]:
         """The values of the surrounding blocks that are read here, in order."""
         defined = set(self.inputs)
@@ -246,6 +256,42 @@ class Block:
             for block in getattr(operator.kernel, "blocks", ()):
                 yield block
                 yield from block.blocks()
+
+
+class InnerBlock(Block):
+    """The body of a branch or a loop while it is recorded.
+
+    Attributes:
+        live: tensors through which gradients flow to the values that operators here read.
+        uses: (operator, the inputs through which gradients flow, as bits).
+        writes: (slot, content before, content at the end) of what was overwritten in it.
+        joined: (tensor, its storage, node, index and stop flag before) of those that took over another history.
+    """
+
+    def __init__(self, inputs: Iterable[Value], parent: Block | None):
+        super().__init__(inputs, parent)
+        self.live: dict[Value, Tensor] = {}
+        self.uses: list[tuple[Operator, int]] = []
+        self.writes: list[tuple[Any, Any, Any]] = []
+        self.joined: list[tuple] = []
+
+    def append(self, operator: Operator, tensors: Iterable[Any]) -> None:
+        mask = 0
+        if modes.grad and operator.kernel.differentiable:
+            for i, (value, tensor) in enumerate(zip(operator.inputs, tensors)):
+                if self.note(value, tensor):
+                    mask |= 1 << i
+        self.uses.append((operator, mask))
+        self.operators.append(operator)
+
+    def note(self, value: Any, tensor: Any) -> bool:
+        """Whether gradients flow through this tensor to the value it holds."""
+        flows = (
+            isinstance(value, Value) and isinstance(tensor, Tensor) and tensor._node is not None and not tensor._stop
+        )
+        if flows and value not in self.live:
+            self.live[value] = tensor._snapshot()
+        return flows
 
 
 class State:
@@ -295,6 +341,16 @@ class Graph:
 
     def changed(self) -> None:
         self.version += 1
+
+    def with_operators(self, operators: list[Operator]) -> Graph:
+        """A graph with the same inputs and states, and other operators."""
+        other = Graph()
+        other.block.operators = operators
+        other.block.outputs = list(self.block.outputs)
+        other.inputs, other.states = dict(self.inputs), dict(self.states)
+        other.provided = dict(self.provided)
+        other.ticks = self.ticks
+        return other
 
     def find(self, name: str) -> Value:
         """The value of a name; the last one when operators defined several. ValueError when there is none."""

@@ -27,7 +27,7 @@ from ..engine.storage import Storage
 from ..engine.tape import Node
 from ..engine.tensor import Parameter, Tensor, _make
 from ..engine.value import PROBES, Dim, Held, Value
-from .program import Block, Graph, Operator, Pullback, State
+from .program import Graph, InnerBlock, Operator, Pullback, State
 
 KNOWN_SIZE = 64  # elements up to which values that follow from shapes are computed while building
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
@@ -68,6 +68,7 @@ class Recorder:
         self.written: dict[int, tuple[Any, Any]] = {}  # slots that were overwritten: weak reference, first content
         self.gradients: dict[int, tuple[Any, Any]] = {}  # tensors whose .grad changed: weak reference, first gradient
         self.slots: dict[int, State] = {}  # of a static program, by the id of the slot of the tensor that stands for it
+        self.joined: dict[int, tuple] = {}  # tensors that took over another history in an inner block, by their ids
         self.names: Counter[str] = Counter()
         self._modes: list[set_mode] = []
 
@@ -126,7 +127,7 @@ class Recorder:
                 Value(f"{kernel.name}_{number}.tmp_{i}", tuple(s.shape for s in specs), specs[0].dtype, elements)
             )
         operator = draft.replaced(outputs=tuple(outputs), several=several, known=bool(known))
-        self.block.operators.append(operator)
+        self.block.append(operator, inputs)
         self.graph.changed()
         node = self._node(operator, inputs) if modes.grad and kernel.differentiable else None
         made = []
@@ -236,19 +237,26 @@ class Recorder:
 
     # ---- blocks of branches and loops ----
     @contextlib.contextmanager
-    def inner(self, inputs: list[Value]) -> Iterator[Block]:
-        """A context that records into a new block. What is overwritten inside is put back at its end and found in
-        `block.writes`, a list of (slot, value before, value at the end)."""
-        outer, written = self.block, self.written
-        block = self.block = Block(inputs, outer)
-        self.written = {}
+    def inner(self, inputs: list[Value]) -> Iterator[InnerBlock]:
+        """A context that records into a new block. What is overwritten inside is put back at its end, see `InnerBlock`."""
+        outer, written, joined = self.block, self.written, self.joined
+        block = InnerBlock(inputs, outer)
+        self.block, self.written, self.joined = block, {}, {}
         try:
             yield block
         finally:
-            block.writes = [(slot, first, now) for slot, first, now in self.changes() if isinstance(now, Value)]  # type: ignore[attr-defined]
-            for slot, first, _ in block.writes:  # type: ignore[attr-defined]
+            block.writes = list(self.changes())
+            block.joined = list(self.joined.values())
+            for slot, first, _ in block.writes:
                 slot.value = first
-            self.block, self.written = outer, written
+            for tensor, *before in block.joined:
+                tensor._storage, tensor._node, tensor._index, tensor._stop = before
+            self.block, self.written, self.joined = outer, written, joined
+
+    def joins(self, tensor: Tensor) -> None:
+        """Called before a tensor takes over the value and the history of another one."""
+        if isinstance(self.block, InnerBlock) and id(tensor) not in self.joined:
+            self.joined[id(tensor)] = (tensor, tensor._storage, tensor._node, tensor._index, tensor._stop)
 
     def minimize(self, optimizer: Any, loss: Any, startup_program: Any, parameters: Any, no_grad_set: Any) -> tuple:
         """`Optimizer.minimize` while a program is built: gradients and updates become operators."""
@@ -328,7 +336,11 @@ def infer(draft: Operator) -> tuple[list[tuple], bool, list | None]:
         specs = [x.spec(trial) if isinstance(x, Value) else _array_spec(x) for x in inputs]
         if draft.tick is not None:
             specs.insert(0, jax.ShapeDtypeStruct((4,), np.uint32))
-        if isinstance(kernel, HostKernel):
+        if isinstance(draft, Pullback) and hasattr(draft.forward.kernel, "infer"):
+            trials.append(tuple(draft.forward.inputs[i].spec(trial) for i in draft.positions))
+            several = True
+            continue
+        if hasattr(kernel, "infer"):
             entry = draft.entry(_guess(trial), _lengths(trial))
             found = kernel.infer(specs, trial, *entry.attributes())
             several = isinstance(found, list)
@@ -374,7 +386,7 @@ def _guess(trial: int) -> Callable:
 def _known(draft: Operator, trials: list, several: bool) -> list | None:
     """The results' elements for each trial, when they are few and follow from shapes and constants."""
     kernel = draft.kernel
-    if draft.tick is not None or isinstance(draft, Pullback) or isinstance(kernel, HostKernel):
+    if draft.tick is not None or isinstance(draft, Pullback) or hasattr(kernel, "infer"):
         return None
     if not all(math.prod(o.shape) <= KNOWN_SIZE for o in trials[0]):
         return None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
+import threading
 
 import jax
 import jax.numpy as jnp
@@ -11,11 +13,46 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.op import api, op
+from ..engine.place import current_place
 from .activation import wide
 from .dropout import keep
 
 nn_op = functools.partial(op, method=False, export=False)
 nn_api = functools.partial(api, method=False)
+
+
+class SDPBackend(enum.IntEnum):
+    """The ways of computing attention: `MATH` as written down, the others without keeping the table of scores."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+
+
+FAST = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION)
+
+
+class _Allowed(threading.local):
+    backends: tuple = (SDPBackend.MATH, *FAST)
+
+
+_allowed = _Allowed()
+
+
+@contextlib.contextmanager
+def allow_backends(backends):
+    """Let attention choose from these ways inside the block."""
+    if not backends:
+        raise errors.ValueError_("sdpa_kernel: at least one backend is needed")
+    for each in backends:
+        if not isinstance(each, SDPBackend):
+            raise errors.TypeError_(f"sdpa_kernel: every backend must be an SDPBackend, got {errors.describe(each)}")
+    before, _allowed.backends = _allowed.backends, tuple(backends)
+    try:
+        yield
+    finally:
+        _allowed.backends = before
 
 
 def _attend(q, k, v, mask, causal, scale, drop):
@@ -51,6 +88,13 @@ def _attend(q, k, v, mask, causal, scale, drop):
 @nn_op(name="attention", scalars="scale")
 def _attention(query, key, value, mask, causal, scale):
     return _attend(query, key, value, mask, causal, scale, lambda p: p)
+
+
+@nn_op(name="attention_heads_first", scalars="scale", export=False)
+def _attention_heads_first(query, key, value, mask, scale):
+    """As `attention`, on [batch, heads, length, width]; what a pass makes of products and a softmax."""
+    query, key, value = (jnp.swapaxes(x, 1, 2) for x in (query, key, value))
+    return jnp.swapaxes(_attend(query, key, value, mask, False, scale, lambda p: p), 1, 2)
 
 
 @nn_op(name="attention_dropout", random=True, scalars="scale p")
@@ -104,6 +148,11 @@ def scaled_dot_product_attention(
     if alone:
         query, key, value = (t.unsqueeze(0) for t in (query, key, value))
     scale = float(query.shape[-1]) ** -0.5 if scale is None else scale
+    if SDPBackend.MATH not in _allowed.backends and not _fast(query, key, attn_mask, dropout_p if training else 0):
+        raise errors.RuntimeError_(
+            "scaled_dot_product_attention: there is no backend for these arguments among "
+            f"{', '.join(b.name for b in _allowed.backends)}; the others need a GPU, 16 bits, and no mask or dropout"
+        )
     if dropout_p and training:
         out = _attention_dropout(query, key, value, attn_mask, bool(is_causal), scale, dropout_p)
     else:
@@ -181,5 +230,5 @@ def flash_attn_qkvpacked(
 
 @contextlib.contextmanager
 def sdp_kernel(enable_math=False, enable_flash=True, enable_mem_efficient=True):
-    """Accepted for compatibility: XLA chooses how attention is computed."""
+    """Accepted for compatibility; see `paddle.nn.attention.sdpa_kernel`."""
     yield

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...engine.executable import TENSOR
+from ...engine.executable import TENSOR, Static
 from ...engine.op import registry
-from ..program import Operator, parameter_names
+from ...engine.value import Value
+from ..program import Graph, Operator, parameter_names
+from .base import register
 
 
 def with_arguments(operator: Operator, **changes: Any) -> Operator:
@@ -61,9 +63,17 @@ RULES: dict[str, Callable[[Operator], Operator]] = {
 
 
 def _static(operator: Operator, **changes: Any) -> Operator:
-    from ...engine.executable import Static
-
     return with_arguments(operator, **{name: Static(value) for name, value in changes.items()})
+
+
+@register("inference")
+def inference(graph: Graph, wanted: Sequence[Value]) -> Graph:
+    """Dropout disappears, batch normalisation uses its running statistics."""
+    new = graph.with_operators(for_inference(graph.block.operators))
+    new.states = {n: s.copy() for n, s in new.states.items()}
+    for state in new.states.values():
+        state.update = None
+    return new
 
 
 def for_inference(operators: Iterable[Operator]) -> list[Operator]:
