@@ -77,6 +77,8 @@ class Tensor:
 
     def _rebind(self, out: Tensor) -> Tensor:
         """Take over the value (and, with the tape on, the history) of `out`: the end of every in-place operation."""
+        if modes.program is not None:
+            modes.program.joins(self)
         storage = self._storage
         value = out._value
         if not isinstance(storage, View):
@@ -127,6 +129,8 @@ class Tensor:
     def _replace(self, out: Tensor, before: Tensor) -> Tensor:
         """Become `out`, whose shape or dtype may differ; other tensors over the memory of self keep theirs. When `out`
         is a view of `before`, a snapshot of self, the memory stays shared."""
+        if modes.program is not None:
+            modes.program.joins(self)
         storage, version = self._storage, self._storage.version + 1
         view = out._storage
         if isinstance(view, View) and view.base is before:

@@ -113,7 +113,7 @@ class Pullback(Operator):
 
     def entry(self, read: Callable | None, lengths: Callable) -> Entry:
         forward = self.forward.entry(read, lengths)
-        differentiable = tuple(_is_floating(v.dtype) for v in self.forward.outputs)
+        differentiable = tuple(is_inexact(v.dtype) for v in self.forward.outputs)
         n = len(self.forward.inputs) + (self.forward.tick is not None)
         gradient = Gradient.whole(forward, self.mask << (self.forward.tick is not None), n, differentiable)
         kernel = gradient.kernel(self.present, gradient.mask)
@@ -139,7 +139,7 @@ def _no_body(*arrays: Any) -> Any:
     raise NotImplementedError
 
 
-def _is_floating(dtype: Any) -> bool:
+def is_inexact(dtype: Any) -> bool:
     return jax.numpy.issubdtype(dtype, jax.numpy.inexact)
 
 
@@ -265,7 +265,7 @@ class InnerBlock(Block):
         live: tensors through which gradients flow to the values that operators here read.
         uses: (operator, the inputs through which gradients flow, as bits).
         writes: (slot, content before, content at the end) of what was overwritten in it.
-        joined: (tensor, its storage, node, index and stop flag before) of those that took over another history.
+        joined: (tensor, what it was at the end) of those that took over another value and history.
     """
 
     def __init__(self, inputs: Iterable[Value], parent: Block | None):

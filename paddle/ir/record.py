@@ -244,12 +244,12 @@ class Recorder:
         self.block, self.written, self.joined = block, {}, {}
         try:
             yield block
+            block.joined = [(tensor, tensor._snapshot()) for tensor, *_ in self.joined.values()]
         finally:
             block.writes = list(self.changes())
-            block.joined = list(self.joined.values())
             for slot, first, _ in block.writes:
                 slot.value = first
-            for tensor, *before in block.joined:
+            for tensor, *before in self.joined.values():
                 tensor._storage, tensor._node, tensor._index, tensor._stop = before
             self.block, self.written, self.joined = outer, written, joined
 
@@ -329,14 +329,15 @@ def infer(draft: Operator) -> tuple[list[tuple], bool, list | None]:
     """(results as shapes and types for each trial, whether they are a tuple, their elements for each trial if known)."""
     kernel = draft.kernel
     inputs = draft.inputs
-    dynamic = draft.open or any(isinstance(x, Value) and not x.is_static for x in inputs)
+    dynamic = draft.open or hasattr(_forward(draft).kernel, "blocks")
+    dynamic = dynamic or any(isinstance(x, Value) and not x.is_static for x in inputs)
     trials: list[tuple] = []
     several = False
     for trial in range(len(PROBES)) if dynamic else range(1):
         specs = [x.spec(trial) if isinstance(x, Value) else _array_spec(x) for x in inputs]
         if draft.tick is not None:
             specs.insert(0, jax.ShapeDtypeStruct((4,), np.uint32))
-        if isinstance(draft, Pullback) and hasattr(draft.forward.kernel, "infer"):
+        if isinstance(draft, Pullback) and hasattr(_forward(draft).kernel, "infer"):
             trials.append(tuple(draft.forward.inputs[i].spec(trial) for i in draft.positions))
             several = True
             continue
@@ -352,6 +353,10 @@ def infer(draft: Operator) -> tuple[list[tuple], bool, list | None]:
     if not dynamic:
         trials *= len(PROBES)
     return trials, several, _known(draft, trials, several)
+
+
+def _forward(operator: Operator) -> Operator:
+    return operator.forward if isinstance(operator, Pullback) else operator
 
 
 def _eval_shape(entry: Any, specs: list) -> Any:

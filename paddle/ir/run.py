@@ -14,12 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
-from ..engine.executable import _apply_vjp, _differentiable_part
+from ..engine.executable import _apply_vjp, _differentiable_part, _fit
 from ..engine.modes import set_mode
 from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
 from .program import Block, Graph, Operator, Pullback
-from .record import HostKernel, compute
+from .record import HostKernel, _forward, compute
 
 
 class Environment:
@@ -93,7 +93,8 @@ def _run(operator: Operator, environment: Environment, mask: int | None) -> tupl
             arrays = [jax.ShapeDtypeStruct(a.shape, a.dtype) if hasattr(a, "shape") else a for a in arrays]
         entry = operator.entry(environment.read, environment.lengths)
         return compute(entry, arrays, operator.kernel.shape_only)
-    arrays = [a if isinstance(a, jax.Array) else jnp.asarray(a) for a in arrays]
+    if not hasattr(_forward(operator).kernel, "blocks"):  # blocks may need what is known while compiling
+        arrays = [a if isinstance(a, jax.Array) else jnp.asarray(a) for a in arrays]
     if isinstance(operator, Pullback):
         saved = environment.vjps.get(operator.forward)
         if saved is not None and saved[0] == operator.mask:
@@ -105,8 +106,40 @@ def _run(operator: Operator, environment: Environment, mask: int | None) -> tupl
         offset = 1
     if mask is not None and entry.op.gradient is None:
         return _run_and_keep(operator, entry, arrays, mask, offset, environment)
-    out = entry.call(*arrays)
+    out = entry.call(*arrays) if entry.op.gradient is None else _call_with_gradient(entry, arrays)
     return out if operator.several else (out,)
+
+
+def _call_with_gradient(entry: Any, arrays: list) -> Any:
+    """Run an operator that has a gradient of its own, so that JAX uses it where it differentiates a whole block."""
+    call = jax.custom_vjp(lambda *arrays: entry.call(*arrays))
+
+    def forward(*arrays):
+        out = call(*arrays)
+        return out, (arrays, out)
+
+    def backward(saved, cotangents):
+        arrays, out = saved
+        outs = out if type(out) is tuple else (out,)
+        given = cotangents if type(out) is tuple else (cotangents,)
+        flags = [jnp.issubdtype(o.dtype, jnp.inexact) for o in outs]
+        given = [_conjugate(c) if d else None for c, d in zip(given, flags)]
+        found = entry.op.gradient(list(arrays), outs, given, *entry.attributes())
+        found = iter(found if isinstance(found, (tuple, list)) else (found,))
+        return tuple(
+            _conjugate(_fit(entry.op.name, g, a))
+            if jnp.issubdtype(a.dtype, jnp.inexact)
+            else np.zeros(a.shape, jax.dtypes.float0)
+            for g, a in zip(found, arrays)
+        )
+
+    call.defvjp(forward, backward)
+    return call(*arrays)
+
+
+def _conjugate(array: Any) -> Any:
+    """Between JAX's convention for gradients of complex numbers and the official one."""
+    return jnp.conj(array) if jnp.iscomplexobj(array) else array
 
 
 def _run_and_keep(
@@ -149,7 +182,8 @@ def run_block(block: Block, arrays: dict[Value, Any], words: Any = None) -> list
 
 def is_host(operator: Operator) -> bool:
     """Whether an operator cannot be part of an executable."""
-    return isinstance(operator.kernel, HostKernel) or bool(getattr(operator.kernel, "on_host", False))
+    kernel = _forward(operator).kernel
+    return isinstance(kernel, HostKernel) or bool(getattr(kernel, "on_host", False))
 
 
 def _named(name: str, function: Callable) -> Callable:
@@ -257,7 +291,7 @@ def needs_host(operator: Operator, unknown: set[Value]) -> bool:
 
     return operator.open and any(
         getattr(leaf, "value", None) is not None and leaf.value.known is None
-        for k in operator.key
+        for k in _forward(operator).key
         for leaf in _held_in(k)
     )
 
@@ -283,6 +317,11 @@ def pieces(operators: list[Operator], wanted: set[Value]) -> list[Any]:
 
 def run_on_host(operator: Operator, environment: Environment) -> None:
     """Run one operator with arrays that have elements."""
+    if isinstance(operator, Pullback) and is_host(operator):
+        from .interpret import pull_on_host
+
+        environment.define(operator, pull_on_host(operator, environment))
+        return
     kernel = operator.kernel
     entry = operator.entry(environment.read, environment.lengths)
     arrays = environment.inputs(operator)

@@ -1,0 +1,3 @@
+"""Layers and control flow of programs."""
+
+from .control_flow import *
