@@ -13,6 +13,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float
 from ..engine.tensor import Tensor
+from ..engine.value import Dim, Value
 from . import window
 from .expansion import pad
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -298,11 +299,15 @@ def _antialias_taps(mode, length, count, ratio):
     return np.clip(taps, 0, length - 1), weights / weights.sum(1, keepdims=True)
 
 
-@nn_op(export=False, name="interpolate", static="counts ratios")
-def _resize(x, counts, ratios, mode, align_corners, align_mode, antialias, last):
+@nn_op(export=False, name="interpolate", static="size scale")
+def _resize(x, size, scale, by_scale, mode, align_corners, align_mode, antialias, last):
     out = x if mode == "nearest" else as_float(x)
-    for axis, count, ratio in zip(window.spatial_axes(len(counts), last), counts, ratios):
+    given = size if scale is None else scale
+    axes = window.spatial_axes(len(given), last)
+    counts = _counts([x.shape[a] for a in axes], size, scale)
+    for axis, number, count in zip(axes, given, counts):
         length = x.shape[axis]
+        ratio = 1 / number if by_scale else length / count
         if antialias:
             ratio = (length - 1) / (count - 1) if align_corners and count > 1 else ratio
             taps, weights = _antialias_taps(mode, length, count, ratio)
@@ -319,15 +324,32 @@ def _resize(x, counts, ratios, mode, align_corners, align_mode, antialias, last)
     return out
 
 
+def _counts(lengths: list, size: Any, scale: Any) -> list[int]:
+    """The spatial shape that lengths are resized to."""
+    counts = [int(n) for n in size] if scale is None else [int(n * s) for n, s in zip(lengths, scale)]
+    if min(counts) < 1 or min(lengths) < 1:
+        raise errors.ValueError_(
+            f"interpolate: the spatial shape would become {counts} from {lengths}; both need elements"
+        )
+    return counts
+
+
 def _numbers(value: Any) -> list:
     """The elements of a size or scale argument, tensors read out."""
     if isinstance(value, Tensor):
+        if isinstance(value._value, Value):
+            return [value[i] for i in range(value.shape[0])] if value.ndim else [value]
         value = value.tolist()
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
         value = [value]
-    return [v.item() if isinstance(v, (Tensor, np.generic)) else v for v in value]
+    return [v.item() if isinstance(v, (Tensor, np.generic)) and not _is_open(v) else v for v in value]
+
+
+def _is_open(number: Any) -> bool:
+    """Whether a number of an argument is only known when the program that is being built runs."""
+    return isinstance(number, Dim) or isinstance(number, Tensor) and isinstance(number._value, Value)
 
 
 @nn_api
@@ -391,21 +413,20 @@ def interpolate(
     if recompute_scale_factor and size is not None:
         raise errors.ValueError_(f"{name}: recompute_scale_factor has no meaning with size")
     last = data_format[-1] == "C"
-    lengths = [x.shape[a] for a in window.spatial_axes(n, last)]
     given = _numbers(size if scale_factor is None else scale_factor)
     given = given * n if len(given) == 1 else given
-    if len(given) != n or not all(isinstance(g, (int, float)) and g > 0 for g in given):
+    if len(given) != n or not all(_is_open(g) or isinstance(g, (int, float)) and g > 0 for g in given):
         raise errors.ValueError_(
             f"{name}: {'size' if scale_factor is None else 'scale_factor'} must be {n} positive numbers, got {given}"
         )
-    counts = [int(g) if scale_factor is None else int(length * g) for g, length in zip(given, lengths)]
-    if min(counts) < 1 or min(lengths) < 1:
-        raise errors.ValueError_(f"{name}: the spatial shape would become {counts} from {lengths}; both need elements")
+    wanted = (given, None) if scale_factor is None else (None, given)
     if mode == "area":
-        return _area(x, counts, n, last)
+        lengths = [x.shape[a] for a in window.spatial_axes(n, last)]
+        if scale_factor is not None and any(_is_open(v) for v in (*lengths, *given)):
+            raise NotImplementedError(f"{name}: mode 'area' with a scale_factor of lengths that are not known")
+        return _area(x, given if any(_is_open(g) for g in given) else _counts(lengths, *wanted), n, last)
     by_scale = scale_factor is not None and not recompute_scale_factor
-    ratios = [1 / g if by_scale else length / count for g, length, count in zip(given, lengths, counts)]
-    return _resize(x, tuple(counts), tuple(ratios), mode, bool(align_corners), align_mode, bool(antialias), last)
+    return _resize(x, *wanted, by_scale, mode, bool(align_corners), align_mode, bool(antialias), last)
 
 
 def _area(x, counts, n, last):
