@@ -11,7 +11,7 @@ from ..engine.dtype import to_dtype
 from ..engine.op import op
 from ..engine.promotion import as_float, promote
 from .reduction import check_tensor, tensor_axis
-from .search import index_type
+from .search import index_type, scatter_along
 
 
 def _along(name, x, axis, error=errors.IndexError_):
@@ -22,14 +22,108 @@ def _along(name, x, axis, error=errors.IndexError_):
     return x, tensor_axis(name, x, axis, error if x.ndim else errors.ValueError_)
 
 
-def _run(scan, x, axis):
-    return scan(x, axis) if x.ndim else x
+# ---- running combinations, by an associative function of lists of arrays ----
+
+
+def _scan(combine, arrays, axis, costly=False):
+    """The running combination along an axis; `costly` when it takes long compared to reading the arrays."""
+    x = arrays[0]
+    if not x.size or not x.ndim or x.shape[axis] == 1:
+        return arrays
+
+    def general(*arrays):
+        return jax.lax.associative_scan(lambda a, b: tuple(combine(a, b)), arrays, axis=axis)
+
+    def on_cpu(*arrays):
+        long_rows = x.size // x.shape[axis] >= 64
+        if long_rows and (costly or axis < x.ndim - 1):
+            return tuple(_steps(combine, arrays, axis))
+        if costly:
+            return general(*arrays)
+        last = [jnp.moveaxis(a, axis, -1) for a in arrays]
+        return tuple(jnp.moveaxis(a, -1, axis) for a in _blocks(combine, last, 512 if x.shape[axis] > 8192 else 8))
+
+    return jax.lax.platform_dependent(*arrays, cpu=on_cpu, default=general)
+
+
+def _steps(combine, arrays, axis):
+    """Along an axis, step by step."""
+
+    def step(carry, each):
+        first, total = carry
+        total = [jnp.where(first, e, j) for e, j in zip(each, combine(total, each))]
+        return (False, total), total
+
+    arrays = [jnp.moveaxis(a, axis, 0) for a in arrays]
+    found = jax.lax.scan(step, (jnp.bool_(True), [jnp.zeros_like(a[0]) for a in arrays]), arrays)[1]
+    return [jnp.moveaxis(f, 0, axis) for f in found]
+
+
+def _unrolled(combine, arrays):
+    """Along a last axis that is short, in one loop."""
+    n = arrays[0].shape[-1]
+    lane = jnp.arange(n)
+    total = [jnp.broadcast_to(a[..., :1], a.shape) for a in arrays]
+    for i in range(1, n):
+        joined = combine(total, [a[..., i : i + 1] for a in arrays])
+        total = [jnp.where(lane >= i, j, t) for j, t in zip(joined, total)]
+    return total
+
+
+def _blocks(combine, arrays, width):
+    """Along the last axis: within blocks, then over the last results of the blocks."""
+    n = arrays[0].shape[-1]
+    count = -(-n // width)
+    if count == 1:
+        return _unrolled(combine, arrays)
+    padding = [(0, 0, 0)] * (arrays[0].ndim - 1) + [(0, count * width - n, 0)]
+    blocks = [jax.lax.pad(a, jnp.zeros((), a.dtype), padding) for a in arrays]
+    blocks = [a.reshape(*a.shape[:-1], count, width) for a in blocks]
+    inside = _unrolled(combine, blocks) if width == 8 else _blocks(combine, blocks, 8)
+    ends = [t[..., -1] for t in inside]
+    if count <= 8:
+        before = _unrolled(combine, ends)
+    elif count <= 1024:
+        before = _steps(combine, ends, ends[0].ndim - 1)
+    else:
+        before = _blocks(combine, ends, width)
+    before = [jnp.concatenate([b[..., :1], b[..., :-1]], -1)[..., None] for b in before]
+    later = (jnp.arange(count) > 0)[:, None]
+    found = [jnp.where(later, j, t) for j, t in zip(combine(before, inside), inside)]
+    return [f.reshape(*f.shape[:-2], count * width)[..., :n] for f in found]
+
+
+def _sum(a, b):
+    return [a[0] + b[0]]
+
+
+def _product(a, b):
+    return [a[0] * b[0]]
+
+
+def _logaddexp(a, b):
+    return [jnp.logaddexp(a[0], b[0])]
+
+
+def _either(a, b):
+    return [a[0] | b[0]]
 
 
 # ---- running reductions ----
 
 
-@op(inplace=True)
+def _cumsum_gradient(inputs, outputs, cotangents, axis, dtype):
+    x, axis = _along("cumsum", inputs[0], axis)
+    g = cotangents[0]
+    if g is None:
+        return None
+    g = g.astype(x.dtype).reshape(x.shape)
+    if x.ndim:
+        g = jnp.flip(_scan(_sum, [jnp.flip(g, axis)], axis)[0], axis)
+    return g.reshape(inputs[0].shape)
+
+
+@op(inplace=True, gradient=_cumsum_gradient)
 def cumsum(x, axis=None, dtype=None):
     """The running sum along an axis, or of the flat tensor; integers and bools give int64.
 
@@ -48,10 +142,23 @@ def cumsum(x, axis=None, dtype=None):
         x = x.astype(to_dtype(dtype).numpy)
     elif x.dtype == np.bool_ or jnp.issubdtype(x.dtype, jnp.integer):
         x = x.astype(np.int64)
-    return _run(jax.lax.cumsum, x, axis)
+    return _scan(_sum, [x], axis)[0]
 
 
-@op(inplace=True, aliases={"axis": "dim"})
+def _cumprod_gradient(inputs, outputs, cotangents, dim, dtype):
+    g = cotangents[0]
+    if g is None:
+        return None
+
+    def body(x):
+        x, axis = _along("cumprod", x, dim, errors.ValueError_)
+        x = x if dtype is None else x.astype(to_dtype(dtype).numpy)
+        return jax.lax.cumprod(x, axis) if x.ndim else x
+
+    return jnp.conj(jax.vjp(body, inputs[0])[1](jnp.conj(g))[0])
+
+
+@op(inplace=True, aliases={"axis": "dim"}, gradient=_cumprod_gradient)
 def cumprod(x, dim=None, dtype=None):
     """The running product along an axis, or of the flat tensor; `dtype` casts first. The gradient is right at zeros, too.
 
@@ -63,7 +170,7 @@ def cumprod(x, dim=None, dtype=None):
         [1, 2, 6, 24]
     """
     x, axis = _along("cumprod", x, dim, errors.ValueError_)
-    return _run(jax.lax.cumprod, x if dtype is None else x.astype(to_dtype(dtype).numpy), axis)
+    return _scan(_product, [x if dtype is None else x.astype(to_dtype(dtype).numpy)], axis)[0]
 
 
 @op
@@ -80,30 +187,42 @@ def logcumsumexp(x, axis=None, dtype=None):
     x, axis = _along("logcumsumexp", x, axis)
     x = as_float(x if dtype is None else x.astype(to_dtype(dtype).numpy))
     if not x.ndim or jnp.iscomplexobj(x):
-        return _run(jax.lax.cumlogsumexp, x, axis)
+        return jax.lax.cumlogsumexp(x, axis) if x.ndim else x
     # A finite number far below stands for -inf, whose gradient would be NaN; it adds nothing to what is not as low.
     low = x == -jnp.inf
-    out = jax.lax.cumlogsumexp(jnp.where(low, jnp.finfo(x.dtype).min / 2, x), axis)
-    return jnp.where(jax.lax.cumsum((~low).astype(np.int32), axis) == 0, -jnp.inf, out)
+    out = _scan(_logaddexp, [jnp.where(low, jnp.finfo(x.dtype).min / 2, x)], axis, costly=True)[0]
+    return jnp.where(_scan(_either, [~low], axis)[0], out, -jnp.inf)
 
 
-def _running_extremum(name, scan, x, axis, dtype):
+def _extremum_gradient(inputs, outputs, cotangents, axis, dtype):
+    x, axis = _along("cummax", inputs[0], axis)
+    g = cotangents[0]
+    if g is None:
+        return None
+    return (scatter_along(g, outputs[1], x.shape, axis) if x.ndim else g).reshape(inputs[0].shape)
+
+
+def _running_extremum(name, wins, x, axis, dtype):
+    """`wins` is the comparison that a later element has to pass."""
     dtype = index_type(name, dtype)
     x, axis = _along(name, x, axis)
     if x.ndim == 0:
         return x, jnp.zeros((), dtype)
     if jnp.iscomplexobj(x):
         raise errors.TypeError_(f"{name}: complex numbers have no order, got {x.dtype.name}")
-    still = jax.lax.stop_gradient(x).astype(np.uint8) if x.dtype == np.bool_ else jax.lax.stop_gradient(x)
-    taken = still == scan(still, axis)
-    if jnp.issubdtype(x.dtype, jnp.floating):
-        taken = taken | jnp.isnan(still)
-    place = jax.lax.broadcasted_iota(dtype, x.shape, axis)
-    index = jax.lax.cummax(jnp.where(taken, place, 0), axis)
-    return jnp.take_along_axis(x, index, axis), index
+
+    def later(a, b):
+        take = wins(b[0], a[0])
+        if jnp.issubdtype(x.dtype, jnp.floating):
+            take = take | jnp.isnan(b[0])
+        return [jnp.where(take, q, p) for p, q in zip(a, b)]
+
+    place = jax.lax.broadcasted_iota(np.int32 if x.shape[axis] < 1 << 31 else np.int64, x.shape, axis)
+    values, index = _scan(later, [x, place], axis)
+    return values, index.astype(dtype)
 
 
-@op
+@op(gradient=_extremum_gradient)
 def cummax(x, axis=None, dtype="int64"):
     """The running maximum along an axis, or of the flat tensor, and its position: the last of equal ones. NaN wins.
 
@@ -118,10 +237,10 @@ def cummax(x, axis=None, dtype="int64"):
         >>> [t.tolist() for t in paddle.cummax(paddle.to_tensor([1, 3, 2]))]
         [[1, 3, 3], [0, 1, 1]]
     """
-    return _running_extremum("cummax", jax.lax.cummax, x, axis, dtype)
+    return _running_extremum("cummax", jnp.greater_equal, x, axis, dtype)
 
 
-@op
+@op(gradient=_extremum_gradient)
 def cummin(x, axis=None, dtype="int64"):
     """The running minimum and its position; see `cummax`.
 
@@ -129,7 +248,7 @@ def cummin(x, axis=None, dtype="int64"):
         >>> [t.tolist() for t in paddle.cummin(paddle.to_tensor([3, 1, 2]))]
         [[3, 1, 1], [0, 1, 1]]
     """
-    return _running_extremum("cummin", jax.lax.cummin, x, axis, dtype)
+    return _running_extremum("cummin", jnp.less_equal, x, axis, dtype)
 
 
 # ---- differences and integrals ----
@@ -239,4 +358,4 @@ def cumulative_trapezoid(y, x=None, dx=None, axis=-1):
         [1.5, 4.0]
     """
     areas, axis = _trapezoids("cumulative_trapezoid", y, x, dx, axis)
-    return jax.lax.cumsum(areas, axis)
+    return _scan(_sum, [areas], axis)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import namedtuple
 
 import jax
@@ -30,7 +31,18 @@ def index_type(name, dtype):
 # ---- positions of extrema ----
 
 
-def _arg_extremum(name, search, x, axis, keepdim, dtype):
+def _place(x, axis, dtype, reduce, search):
+    """The first position of an extremum (NaN wins) along an axis. Two plain reductions of floats run several times
+    faster on the CPU than the one over pairs that XLA makes of argmax."""
+    if not jnp.issubdtype(x.dtype, jnp.floating) or x.shape[axis] > np.iinfo(np.int32).max:
+        return search(x.astype(np.uint8) if x.dtype == np.bool_ else x, axis, dtype)
+    x = x.astype(np.float32) if x.dtype.itemsize < 4 else x
+    hit = (x == reduce(x, axis, keepdims=True)) | jnp.isnan(x)
+    place = jnp.where(hit, jax.lax.broadcasted_iota(np.int32, x.shape, axis), x.shape[axis] - 1)
+    return jnp.min(place, axis).astype(dtype)
+
+
+def _arg_extremum(name, reduce, search, x, axis, keepdim, dtype):
     dtype = index_type(name, dtype)
     check_tensor(name, x)
     if axis is None:
@@ -38,7 +50,7 @@ def _arg_extremum(name, search, x, axis, keepdim, dtype):
             raise errors.ValueError_(
                 f"{name}: there is no extremum of no elements, the tensor has shape {list(x.shape)}"
             )
-        out = search(x.reshape(-1), 0, dtype)
+        out = _place(x.reshape(-1), 0, dtype, reduce, search)
         return out.reshape((1,) * x.ndim) if keepdim else out
     axis = tensor_axis(name, x, axis)
     if x.ndim == 0:
@@ -48,7 +60,7 @@ def _arg_extremum(name, search, x, axis, keepdim, dtype):
     if x.size == 0:
         out = jnp.zeros(x.shape[:axis] + x.shape[axis + 1 :], dtype)
     else:
-        out = search(x.astype(np.uint8) if x.dtype == np.bool_ else x, axis, dtype)
+        out = _place(x, axis, dtype, reduce, search)
     return jnp.expand_dims(out, axis) if keepdim else out
 
 
@@ -66,7 +78,7 @@ def argmax(x, axis=None, keepdim=False, dtype="int64"):
         >>> paddle.argmax(paddle.to_tensor([[1, 5], [7, 2]]), axis=1).tolist()
         [1, 0]
     """
-    return _arg_extremum("argmax", jax.lax.argmax, x, axis, keepdim, dtype)
+    return _arg_extremum("argmax", jnp.max, jax.lax.argmax, x, axis, keepdim, dtype)
 
 
 @op(differentiable=False)
@@ -77,18 +89,78 @@ def argmin(x, axis=None, keepdim=False, dtype="int64"):
         >>> paddle.argmin(paddle.to_tensor([3, 1, 2])).item()
         1
     """
-    return _arg_extremum("argmin", jax.lax.argmin, x, axis, keepdim, dtype)
+    return _arg_extremum("argmin", jnp.min, jax.lax.argmin, x, axis, keepdim, dtype)
 
 
 # ---- sorting ----
 
 
+# XLA sorts integers natively and everything else by calling a comparator, which takes several times longer on the CPU.
+
+
+def _mirrored(bits):
+    """The bits of a float as an integer of the same order, or the inverse."""
+    return jnp.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+def _integers(x):
+    """Floats as integers of the same order: -0.0 before 0.0, NaN last."""
+    x = jnp.where(jnp.isnan(x), jnp.full_like(x, jnp.nan), x)  # of positive sign
+    return _mirrored(jax.lax.bitcast_convert_type(x, np.dtype(f"int{8 * x.dtype.itemsize}")))
+
+
+def _key(x):
+    """Signed integers in the order of the elements of x: equal for equal ones, NaN last."""
+    if x.dtype == np.bool_:
+        return x.astype(np.int8)
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return _integers(jnp.where(x == 0, jnp.zeros_like(x), x))
+    if jnp.issubdtype(x.dtype, jnp.unsignedinteger):
+        half = np.array(1 << (8 * x.dtype.itemsize - 1), x.dtype)
+        return jax.lax.bitcast_convert_type(x ^ half, np.dtype(f"int{8 * x.dtype.itemsize}"))
+    return x
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def in_order(x, axis, descending=False):
+    """The elements of x in order along an axis: NaN last, or first when descending."""
+    if descending:
+        return jnp.flip(in_order(x, axis), axis)
+    if jnp.iscomplexobj(x):
+        return jnp.sort(x, axis)
+    floats = jnp.issubdtype(x.dtype, jnp.floating)
+    key = _integers(x) if floats else x.astype(np.uint8) if x.dtype == np.bool_ else x
+    key = jnp.moveaxis(jax.lax.sort(jnp.moveaxis(key, axis, -1)), -1, axis)
+    return jax.lax.bitcast_convert_type(_mirrored(key), x.dtype) if floats else key.astype(x.dtype)
+
+
+@in_order.defjvp
+def _in_order_jvp(axis, descending, primals, tangents):
+    index = order(*primals, axis, descending)
+    return in_order(*primals, axis, descending), jnp.take_along_axis(*tangents, index, axis)
+
+
 def order(x, axis, descending=False):
     """Stable positions that sort x: NaN last, or first when descending; equal elements keep their order."""
-    if not descending:
-        return jnp.argsort(x, axis, stable=True)
-    n = x.shape[axis]
-    return jnp.flip(n - 1 - jnp.argsort(jnp.flip(x, axis), axis, stable=True), axis)
+    if jnp.iscomplexobj(x):
+        index = jnp.argsort(jnp.flip(x, axis) if descending else x, axis, stable=True)
+        return jnp.flip(x.shape[axis] - 1 - index, axis) if descending else index
+    key = jnp.moveaxis(_key(x), axis, -1)
+    return jnp.moveaxis(_order(~key if descending else key), -1, axis)
+
+
+def _order(key):
+    """Stable positions that sort signed integers along the last axis."""
+    place = jax.lax.broadcasted_iota(np.int64, key.shape, key.ndim - 1)  # below 2**32, else the memory would not do
+
+    def positions(word):
+        """Words of 32 bits sorted together with their places, in one integer."""
+        return jax.lax.sort(word.astype(np.int64) << 32 | place) & 0xFFFFFFFF
+
+    if key.dtype.itemsize < 8:
+        return positions(key)
+    lower = positions(jax.lax.bitcast_convert_type(key.astype(np.uint32) ^ np.uint32(1 << 31), np.int32))
+    return jnp.take_along_axis(lower, positions(jnp.take_along_axis(key >> 32, lower, -1)), -1)  # then by the upper
 
 
 def scatter_along(g, index, shape, axis):
@@ -98,15 +170,7 @@ def scatter_along(g, index, shape, axis):
     return jnp.zeros(shape, g.dtype).at[tuple(grid)].add(g)
 
 
-def _sort_gradient(inputs, outputs, cotangents, axis, descending, stable):
-    x, g = inputs[0], cotangents[0]
-    if x.ndim == 0 or x.size == 0:
-        return g
-    axis = tensor_axis("sort", x, axis)
-    return scatter_along(g, order(x, axis, descending), x.shape, axis)
-
-
-@op(gradient=_sort_gradient)
+@op
 def sort(x, axis=-1, descending=False, stable=False):
     """The elements in order along an axis; NaN last, or first when descending. Always stable.
 
@@ -120,8 +184,7 @@ def sort(x, axis=-1, descending=False, stable=False):
     axis = tensor_axis("sort", x, axis)
     if x.ndim == 0:
         return x
-    out = jnp.sort(x, axis)
-    return jnp.flip(out, axis) if descending else out
+    return in_order(x, axis, bool(descending))
 
 
 @op(differentiable=False)
@@ -152,18 +215,23 @@ def msort(input):
 # ---- selection ----
 
 
-def _descending_key(x):
-    """Numbers in the opposite order of the elements of x, NaN lowest: the k largest of them are the k smallest of x."""
-    if x.dtype == np.bool_:
-        return ~x.astype(np.uint8)
-    if jnp.issubdtype(x.dtype, jnp.integer):
-        return ~x
-    if x.dtype.itemsize < 8:  # for float32 there is a fast top_k; it puts -NaN below everything
-        x = x.astype(np.float32)
-        return jnp.where(jnp.isnan(x), jnp.full_like(x, -np.float32(np.nan)), -jnp.where(x == 0, jnp.zeros_like(x), x))
-    x = jnp.where(jnp.isnan(x), jnp.nan, jnp.where(x == 0, jnp.zeros_like(x), x))
-    key = jax.lax.bitcast_convert_type(x, np.dtype(np.int64))
-    return ~jnp.where(key < 0, key ^ np.iinfo(np.int64).max, key)
+def _largest(key, k):
+    """Positions of the k largest signed integers along the last axis, in order; of equal ones the first come first."""
+    if k > key.shape[-1] // 8 + 16:
+        return _order(~key)[..., :k]
+    if key.dtype.itemsize == 8:
+        short = np.iinfo(np.int32)
+        return jax.lax.cond(
+            jnp.all((key >= short.min) & (key <= short.max)),
+            lambda: _largest(key.astype(np.int32), k).astype(np.int64),
+            lambda: _order(~key)[..., :k],
+        )
+    # On the CPU the selection is fast for float32 only, of which it compares the bits.
+    return jax.lax.platform_dependent(
+        key.astype(np.int32),
+        cpu=lambda key: jax.lax.top_k(jax.lax.bitcast_convert_type(_mirrored(key), np.float32), k)[1],
+        default=lambda key: jax.lax.top_k(key, k)[1],
+    )
 
 
 def _number_of(name, k, n):
@@ -183,12 +251,10 @@ def _topk(x, k, axis, largest):
         _number_of("topk", k, 1)
         return x, jnp.zeros((), np.int64)
     k = _number_of("topk", k, x.shape[axis])
-    key = jnp.moveaxis(jax.lax.stop_gradient(x), axis, -1)
-    if not largest:
-        key = _descending_key(key)
-    elif key.dtype == np.bool_:
-        key = key.astype(np.uint8)
-    index = jnp.moveaxis(jax.lax.top_k(key, k)[1], -1, axis)
+    if jnp.iscomplexobj(x):
+        raise errors.TypeError_(f"topk: complex numbers have no order, got {x.dtype.name}")
+    key = jnp.moveaxis(_key(jax.lax.stop_gradient(x)), axis, -1)
+    index = jnp.moveaxis(_largest(key if largest else ~key, k), -1, axis)
     return jnp.take_along_axis(x, index, axis), index.astype(np.int64)
 
 
@@ -398,7 +464,9 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False, axi
     positions = index_type("unique", dtype)
     axis = _one_axis(axis)
     if axis is None:
-        found = np.unique(array.reshape(-1), True, True, True, equal_nan=False)
+        # Always with counts: without, NumPy hashes, which is slow for many distinct elements.
+        parts = iter(np.unique(array.reshape(-1), return_index, return_inverse, True, equal_nan=False))
+        found = [next(parts), *(next(parts) if w else None for w in (return_index, return_inverse, True))]
     else:
         axis = tensor_axis("unique", x, axis)
         if array.shape[axis] == 0:

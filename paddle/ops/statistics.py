@@ -14,7 +14,7 @@ from ..engine.promotion import as_float
 from ..engine.tensor import Tensor
 from ..engine.value import ABSTRACT
 from .reduction import check_tensor, reduction_axes
-from .search import device_tensor, host_array, order
+from .search import device_tensor, host_array, in_order, order
 
 
 def _rows(x, axes):
@@ -43,7 +43,7 @@ def _middle(rows, skip_nan):
     """(the lower and the upper middle element of each row, whether the result is NaN); length of rows above 0."""
     missing = _missing(rows)
     valid = jnp.sum(~missing, -1, keepdims=True) if skip_nan else rows.shape[-1]
-    ordered = jnp.sort(rows, -1)
+    ordered = in_order(rows, -1)
     low, high = (
         jnp.take_along_axis(ordered, jnp.broadcast_to(jnp.maximum(i, 0), rows.shape[:-1] + (1,)), -1)
         for i in ((valid - 1) // 2, valid // 2)
@@ -174,7 +174,7 @@ def _quantile(x, q, axis, keepdim, interpolation, skip_nan):
         if interpolation == "nearest":
             place = jnp.round(place)
         below, above = jnp.floor(place), jnp.ceil(place)
-        ordered = jnp.sort(rows, -1)
+        ordered = in_order(rows, -1)
         low = jnp.stack([jnp.take_along_axis(ordered, i, -1) for i in below.astype(np.int64)])
         high = jnp.stack([jnp.take_along_axis(ordered, i, -1) for i in above.astype(np.int64)])
         weight = {"lower": 0.0, "higher": 1.0, "nearest": 0.0, "midpoint": jnp.where(below == above, 0, 0.5)}.get(
