@@ -22,6 +22,7 @@ from ..engine.random import generator
 from ..engine.tensor import _make
 from ..engine.value import Value
 from ..interop.models import read_model
+from ..ir.buckets import BucketedExecutable, from_environment
 from ..ir.passes import apply
 from ..ir.program import Graph, Operator
 from ..ir.run import Environment, Executable, execute
@@ -137,7 +138,10 @@ class Model:
             graph = to_low_precision(graph, fetches, low, settings.get("black_list", set()))
         self.graph: Graph = graph
         self.fetches = fetches
-        self.executable = Executable(graph, fetches, updates=False)
+        self.executable: Any = Executable(graph, fetches, updates=False)
+        buckets = from_environment()
+        if buckets is not None:
+            self.executable = BucketedExecutable(self.executable, buckets)
         device = (
             places.CUDAPlace(config.gpu_device_id()).device() if settings["use_gpu"] else places.CPUPlace().device()
         )

@@ -18,6 +18,7 @@ from ..engine.modes import set_mode
 from ..engine.random import generator
 from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
+from ..ir.buckets import BucketedExecutable, from_environment
 from ..ir.program import State
 from ..ir.run import Executable
 from .program import Program, default_main_program
@@ -243,7 +244,11 @@ class Executor:
         executable = program.executables.get(key)
         if executable is None:
             program.executables = {k: e for k, e in program.executables.items() if k[0] == program.version}
-            executable = program.executables[key] = Executable(program, values, updates)
+            executable = Executable(program, values, updates)
+            buckets = from_environment()
+            if buckets is not None:
+                executable = BucketedExecutable(executable, buckets)
+            program.executables[key] = executable
         feeds = self._feeds(program, executable, feed)
         states = {}
         for name, state in executable.states.items():
@@ -264,7 +269,7 @@ class Executor:
         return [_to_numpy(a) for a in arrays] if return_numpy else [_make(a) for a in arrays]
 
     @staticmethod
-    def _feeds(program: Program, executable: Executable, feed: Any) -> dict[str, Any]:
+    def _feeds(program: Program, executable: Any, feed: Any) -> dict[str, Any]:
         if feed is None:
             feed = {}
         if isinstance(feed, (list, tuple)):
