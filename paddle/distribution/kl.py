@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.lax import digamma, lgamma
-from jax.scipy.special import betaln, xlog1py, xlogy
+from jax.scipy.special import xlog1py, xlogy
 
 from ..engine import errors
 from ..ops.math import _all, _readable
@@ -17,7 +17,7 @@ from .discrete import Bernoulli, Binomial, Categorical, Geometric, Multinomial, 
 from .distribution import Distribution, ExponentialFamily, _over_event, between, sum_last
 from .location_scale import Cauchy, Laplace, Normal, Uniform
 from .multivariate import MultivariateNormal, half_log_det, whiten
-from .positive import Beta, Dirichlet, Exponential, Gamma
+from .positive import Beta, Dirichlet, Exponential, Gamma, betaln
 from .transformed import Independent, LogNormal
 
 __all__ = ["register_kl", "kl_divergence"]

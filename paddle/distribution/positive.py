@@ -5,10 +5,23 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax.lax import digamma, lgamma
-from jax.scipy.special import betaln, xlog1py, xlogy
+from jax.scipy.special import xlog1py, xlogy
 
 from ..engine import errors
 from .distribution import ExponentialFamily, formula, parameters_of, sampler
+
+
+@jax.custom_jvp
+def betaln(a, b):
+    """The logarithm of the beta function. (JAX orders the arguments first, which makes derivatives wrong where a = b.)"""
+    return jax.scipy.special.betaln(a, b)
+
+
+@betaln.defjvp
+def _(primals, tangents):
+    a, b = primals
+    both = digamma(a + b)
+    return betaln(a, b), (digamma(a) - both) * tangents[0] + (digamma(b) - both) * tangents[1]
 
 
 def _where(inside, fn, value):
