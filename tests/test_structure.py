@@ -13,7 +13,7 @@ from paddle.engine.executable import Kernel
 from paddle.engine.op import registry
 
 ROOT = Path(paddle.__file__).parent
-FLOORS = ["engine", "ops", "nn"]  # below everything else, in this order
+FLOORS = ["engine", "ir", "ops", "nn"]  # below everything else, in this order
 FILES = sorted(ROOT.rglob("*.py"))
 
 
