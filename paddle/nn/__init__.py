@@ -147,7 +147,7 @@ from .layers.transformer import (
 )
 from .layers.vision import ChannelShuffle, PixelShuffle, PixelUnshuffle
 from .parameter import Parameter
-from . import utils
+from . import attention, quant, utils
 from .utils import spectral_norm
 
 # PyTorch's names for the same classes.

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.op import api, op
-from ..engine.place import current_place
 from .activation import wide
 from .dropout import keep
 
@@ -97,6 +96,30 @@ def _attention_heads_first(query, key, value, mask, scale):
     return jnp.swapaxes(_attend(query, key, value, mask, False, scale, lambda p: p), 1, 2)
 
 
+@nn_op(name="flash_attention", save="residuals")
+def _flash(query, key, value, causal, scale):
+    return jax.nn.dot_product_attention(query, key, value, scale=scale, is_causal=causal, implementation="cudnn")
+
+
+def _fast(query, key, value, mask, dropout):
+    """Whether cuDNN's kernel, which keeps no table of scores, can compute this."""
+    return (
+        mask is None
+        and not dropout
+        and any(b in FAST for b in _allowed.backends)
+        and query.place.is_gpu_place()
+        and query.dtype.name in ("float16", "bfloat16")
+        and query.dtype is key.dtype is value.dtype
+        and query.ndim == key.ndim == value.ndim == 4
+        and query.shape[3] == key.shape[3] == value.shape[3] <= 128
+        and query.shape[3] % 8 == 0
+        and key.shape[:3] == value.shape[:3]
+        and query.shape[0] == key.shape[0]
+        and 0 not in (*query.shape, *key.shape)
+        and query.shape[2] % key.shape[2] == 0
+    )
+
+
 @nn_op(name="attention_dropout", random=True, scalars="scale p")
 def _attention_dropout(seed, query, key, value, mask, causal, scale, p):
     def drop(weights):
@@ -127,7 +150,7 @@ def scaled_dot_product_attention(
         dropout_p: the probability of dropping a weight in training.
         is_causal: position i sees keys up to i.
         training: False turns dropout off.
-        backend: accepted; XLA chooses.
+        backend: accepted; on a GPU cuDNN's kernel is used for 16-bit types without mask and dropout.
         scale: default 1 / sqrt(width).
         enable_gqa: accepted; fewer key heads always work.
 
@@ -148,7 +171,10 @@ def scaled_dot_product_attention(
     if alone:
         query, key, value = (t.unsqueeze(0) for t in (query, key, value))
     scale = float(query.shape[-1]) ** -0.5 if scale is None else scale
-    if SDPBackend.MATH not in _allowed.backends and not _fast(query, key, attn_mask, dropout_p if training else 0):
+    if _fast(query, key, value, attn_mask, dropout_p if training else 0):
+        out = _flash(query, key, value, bool(is_causal), float(scale))
+        return out.squeeze(0) if alone else out
+    if SDPBackend.MATH not in _allowed.backends:
         raise errors.RuntimeError_(
             "scaled_dot_product_attention: there is no backend for these arguments among "
             f"{', '.join(b.name for b in _allowed.backends)}; the others need a GPU, 16 bits, and no mask or dropout"

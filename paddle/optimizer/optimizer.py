@@ -721,6 +721,22 @@ class Optimizer:
         """Not available: parameters are not merged into one buffer."""
         raise errors.NotImplemented_("Optimizer.set_merged_model_params: merged buffers of parameters")
 
+    # Officially the states can be moved into one buffer; here those of small parameters always share arrays.
+    fused_buffer_version = property(lambda self: 0, doc="How often the buffers of the states were made anew: never.")
+    fused_states_buffer = property(lambda self: None, doc="The buffer of the states: there is none.")
+    fused_states_buffer_ipc_meta = property(lambda self: None, doc="How to share the buffer: there is none.")
+    fused_states_accumulators_meta = property(lambda self: None, doc="Where the states lie in the buffer: none.")
+    fused_states_master_weights_meta = property(lambda self: None, doc="Where the master weights lie: none.")
+
+    def use_fusion_storage(self) -> None:
+        """Nothing to do: the states of small parameters share arrays anyway."""
+
+    def need_refuse(self) -> None:
+        """Nothing to do, see `use_fusion_storage`."""
+
+    def reset_need_refuse(self) -> None:
+        """Nothing to do, see `use_fusion_storage`."""
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}(learning_rate={self.get_lr()}, {len(self._parameter_list)} parameters)"
 

@@ -121,3 +121,39 @@ def test_sparse_attention():
     )
     with pytest.raises(ValueError, match="sparse_attention"):
         F.sparse_attention(*args[:4], args[4] + 4)
+
+
+def test_backends_of_attention(monkeypatch):
+    from paddle.nn.attention import SDPBackend, sdpa_kernel
+    from paddle.ops import attention
+
+    x = paddle.to_tensor(np.random.RandomState(0).randn(1, 4, 2, 8).astype("float32")).astype("bfloat16")
+    want = F.scaled_dot_product_attention(x, x, x, is_causal=True)
+    with sdpa_kernel([SDPBackend.MATH]):
+        compare(F.scaled_dot_product_attention(x, x, x, is_causal=True), want.numpy())
+    with pytest.raises(RuntimeError, match="no backend"), sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        F.scaled_dot_product_attention(x, x, x)
+    for backends, error in ((3, AssertionError), ([], ValueError), ([3], TypeError)):
+        with pytest.raises(error), sdpa_kernel(backends):
+            pass
+    # The way through cuDNN's kernel, here computed by XLA.
+    kernel = attention.jax.nn.dot_product_attention
+    asked = []
+
+    def stand_in(*args, implementation, **settings):
+        asked.append(implementation)
+        return kernel(*args, implementation="xla", **settings)
+
+    monkeypatch.setattr(attention.jax.nn, "dot_product_attention", stand_in)
+    monkeypatch.setattr(type(x.place), "is_gpu_place", lambda place: True)
+    q = x.detach()
+    q.stop_gradient = False
+    out = F.scaled_dot_product_attention(q, x, x, is_causal=True)
+    compare(out.astype("float32"), want.astype("float32").numpy(), rtol=2e-2, atol=2e-2)
+    out.sum().backward()
+    assert asked and set(asked) == {"cudnn"} and q.grad.shape == q.shape
+    asked.clear()
+    F.scaled_dot_product_attention(x, x, x, attn_mask=paddle.ones([4, 4], "bool"))
+    with sdpa_kernel(SDPBackend.MATH):
+        F.scaled_dot_product_attention(x, x, x)
+    assert not asked

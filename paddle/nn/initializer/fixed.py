@@ -90,6 +90,9 @@ class Dirac(Initializer):
             raise errors.ValueError_(f"Dirac: groups must be a positive int, got {groups!r}")
         self._groups = groups
 
+    def __call__(self, var: Any, block: Any = None) -> None:
+        return self.forward(var, block)
+
     def array(self, shape, dtype):
         if len(shape) not in (3, 4, 5):
             raise errors.ValueError_(f"Dirac: the parameter must have 3, 4 or 5 dimensions, its shape is {list(shape)}")
@@ -117,6 +120,9 @@ class Bilinear(Initializer):
         >>> paddle.nn.Conv2DTranspose(1, 1, 4, weight_attr=attr).weight.shape
         [1, 1, 4, 4]
     """
+
+    def forward(self, var: Any, block: Any = None) -> None:
+        super().forward(var, block)
 
     def array(self, shape, dtype):
         if len(shape) != 4 or shape[2] != shape[3]:

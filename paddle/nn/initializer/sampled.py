@@ -263,6 +263,9 @@ class Orthogonal(Initializer):
     def __init__(self, gain: float = 1.0, name: str | None = None):
         self._gain = gain
 
+    def __call__(self, var: Any, block: Any = None) -> None:
+        return self.forward(var, block)
+
     def array(self, shape: tuple[int, ...], dtype: DType) -> Any:
         if len(shape) < 2:
             raise errors.ValueError_(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import functional as F
 from ..layer import Layer, other_names
 
@@ -300,6 +302,8 @@ class MaxUnPool3D(_MaxUnPool):
 
 class _Adaptive(Layer):
     """Pooling to a given size."""
+
+    output_size: Any = None
 
     def __init__(self, output_size, data_format=None, name=None):
         super().__init__()
