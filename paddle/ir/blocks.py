@@ -110,7 +110,9 @@ def settle(recorded: list[Recorded], outputs: list[list[Tensor]], looping: bool 
         for operator, mask in uses:
             if any(is_inexact(v.dtype) for v in operator.outputs):
                 inputs = tuple(
-                    stop(x) if isinstance(x, Value) and x in flowing and not mask >> i & 1 and is_inexact(x.dtype) else x
+                    stop(x)
+                    if isinstance(x, Value) and x in flowing and not mask >> i & 1 and is_inexact(x.dtype)
+                    else x
                     for i, x in enumerate(operator.inputs)
                 )
                 if inputs != operator.inputs:
@@ -166,19 +168,26 @@ class Writes:
 
 
 def record_branches(
-    name: str, choice: Tensor, functions: list[Callable[[], tuple[list, Any]]], keys: tuple[int, ...] | None, what: list[str]
+    name: str, choice: Tensor, functions: list[Callable[[], list]], keys: tuple[int, ...] | None, what: list[str]
 ) -> list:
-    """Append an operator that runs one of several functions; returns the leaves of the result.
+    """Append an operator that runs one of several functions, each of which returns a list of leaves; returns the leaves
+    of the result. See `finish_branches` for the other arguments."""
+    recorded = [Recorded.call(modes.program, [], f) for f in functions]
+    return finish_branches(name, choice, recorded, keys, what)
+
+
+def finish_branches(
+    name: str, choice: Tensor, recorded: list[Recorded], keys: tuple[int, ...] | None, what: list[str]
+) -> list:
+    """Append an operator that runs one of several blocks, and apply what that block overwrites.
 
     Args:
         name: the operator's name, for errors as well.
         choice: the tensor that decides.
-        functions: each returns a list of leaves.
         keys: see `Branches`.
-        what: how errors call the functions.
+        what: how errors call the blocks.
     """
-    recorder = modes.program
-    recorded = [Recorded.call(recorder, [], f) for f in functions]
+    recorder = recorded[0].recorder
     counts = [len(r.leaves) for r in recorded]
     for i, n in enumerate(counts):
         if n != counts[0]:
@@ -291,16 +300,15 @@ def record_loop(name: str, condition: Callable[[list], Any], body: Callable[[lis
     return results
 
 
-def finish_loop(
-    name: str, test: Recorded, step: Recorded, firsts: list[Tensor], ends: list[Tensor]
-) -> list[Tensor]:
+def finish_loop(name: str, test: Recorded, step: Recorded, firsts: list[Tensor], ends: list[Tensor]) -> list[Tensor]:
     """Append a loop whose blocks are recorded, and apply what its body overwrites."""
     recorder = step.recorder
     writes = Writes([step])
     before = writes.before()
     shadows = [recorder.value_of(t) for t in before]
     shapes_change = any(
-        v.trials != recorder.value_of(e).trials for v, e in zip([*step.block.inputs, *shadows], [*ends, *writes.after(step)])
+        v.trials != recorder.value_of(e).trials
+        for v, e in zip([*step.block.inputs, *shadows], [*ends, *writes.after(step)])
     )
     live = settle([step, test], [ends + writes.after(step), test.leaves], looping=True)
     for r in (step, test):

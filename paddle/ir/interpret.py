@@ -42,12 +42,12 @@ def _run(operator: Operator, tape: Tape) -> Iterable[Tensor]:
         return kernel.run_on_tape(operator, tape)
     entry = operator.entry(tape.read, tape.lengths)
     if isinstance(kernel, HostKernel):
+        if not operator.outputs:  # its effect was the forward run's
+            return ()
         out = kernel.fn(*entry.arguments(inputs))
         return out if isinstance(out, (tuple, list)) else (out,)
     arrays = [x._value if isinstance(x, Tensor) else x for x in inputs]
-    live = sum(
-        1 << i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x._node is not None and not x._stop
-    )
+    live = sum(1 << i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x._node is not None and not x._stop)
     if operator.tick is not None:
         arrays.insert(0, tape.tick(operator.tick))
         inputs = [None, *inputs]
@@ -65,12 +65,12 @@ def _pull(operator: Pullback, tape: Tape, inputs: list) -> list:
     forward = operator.forward
     n = len(forward.inputs)
     given = iter(inputs[len(operator.inputs) - sum(operator.present) :])
-    starts = [
-        _start(x, connected=modes.grad) if operator.mask >> i & 1 else x for i, x in enumerate(inputs[:n])
-    ]
+    starts = [_start(x, connected=modes.grad) if operator.mask >> i & 1 else x for i, x in enumerate(inputs[:n])]
     before, after = modes.grad, Tape(dict(tape.arrays), tape.words)
     after.arrays.update((v, s) for v, s in zip(forward.inputs, starts) if isinstance(v, Value))
-    aliased = len({v for v in forward.inputs if isinstance(v, Value)}) < sum(isinstance(v, Value) for v in forward.inputs)
+    aliased = len({v for v in forward.inputs if isinstance(v, Value)}) < sum(
+        isinstance(v, Value) for v in forward.inputs
+    )
     call = forward
     if aliased:  # one value in several places: each has a gradient of its own
         fresh = [Value(v.name, v.trials, v.dtype) if isinstance(v, Value) else v for v in forward.inputs]
@@ -83,9 +83,7 @@ def _pull(operator: Pullback, tape: Tape, inputs: list) -> list:
     wanted = [starts[i] for i in operator.positions]
     if not pairs:
         return [_zeros(w) for w in wanted]
-    found = autograd.grad(
-        [o for o, _ in pairs], wanted, [c for _, c in pairs], create_graph=before, allow_unused=True
-    )
+    found = autograd.grad([o for o, _ in pairs], wanted, [c for _, c in pairs], create_graph=before, allow_unused=True)
     return [_zeros(w) if g is None else g for g, w in zip(found, wanted)]
 
 
@@ -105,7 +103,11 @@ def _zeros(x: Tensor) -> Tensor:
 def pull_on_host(operator: Pullback, environment: Environment) -> list:
     """Run the gradient of an operator that cannot be compiled."""
     tape = Tape(
-        {v: _make(a if isinstance(a, jax.Array) else jnp.asarray(a)) for v, a in environment.arrays.items() if v in set(operator.reads())},
+        {
+            v: _make(a if isinstance(a, jax.Array) else jnp.asarray(a))
+            for v, a in environment.arrays.items()
+            if v in set(operator.reads())
+        },
         environment.words,
     )
     with set_mode(program=None, amp=None, grad=False):

@@ -2,7 +2,7 @@
 
 from ..engine.tensor import Parameter
 from ..nn.parameter import create_parameter
-from . import amp
+from . import amp, nn
 from .backward import append_backward, gradients
 from .executor import (
     BuildStrategy,
@@ -13,6 +13,7 @@ from .executor import (
     global_scope,
     scope_guard,
 )
+from .nn.control_flow import Print
 from .program import (
     Program,
     Variable,
