@@ -16,7 +16,9 @@ from typing import Any
 from . import errors, flags
 from .dispatch import dispatch
 from .executable import Kernel
+from .modes import modes
 from .tensor import Tensor
+from .value import ABSTRACT
 
 # Parameters that are never tensors in the operator's body, as those whose default is a bool or a word; a Tensor given there
 # is read out (`axis=paddle.to_tensor(1)`).
@@ -175,11 +177,15 @@ class Op(Kernel):
         name = name or fn.__name__
         self.signature = Signature(fn, name, int(random), aliases)
         wanted = set(scalars.split())
-        words = {p for p, d in zip(self.signature.params, self.signature.defaults) if isinstance(d, (bool, str))}
-        fixed = (STATIC | words | set(static.split())) - set(tensors.split())
-        roles = tuple("scalar" if p in wanted else "static" if p in fixed else "" for p in self.signature.params)
+        roles = _roles(self.signature, wanted, static, tensors)
         super().__init__(fn, name, roles, random=random, **metadata)
         self.public: Callable = _public(self)
+
+
+def _roles(signature: Signature, scalars: set[str], static: str = "", tensors: str = "") -> tuple[str, ...]:
+    words = {p for p, d in zip(signature.params, signature.defaults) if isinstance(d, (bool, str))}
+    fixed = (STATIC | words | set(static.split())) - set(tensors.split())
+    return tuple("scalar" if p in scalars else "static" if p in fixed else "" for p in signature.params)
 
 
 def _public(op: Op) -> Callable:
@@ -314,6 +320,15 @@ def op(
     return public
 
 
+@functools.cache
+def _host_kernel(fn: Callable, signature: Signature, infer: Callable) -> Kernel:
+    from ..ir.record import HostKernel
+
+    kernel: Any = HostKernel(fn, fn.__name__, _roles(signature, set()), infer)
+    kernel.signature = signature
+    return kernel
+
+
 def api(
     fn: Callable | None = None,
     *,
@@ -321,10 +336,15 @@ def api(
     inplace: Any = False,
     export: bool = True,
     aliases: dict[str, str] | None = None,
+    on_host: Callable | None = None,
 ) -> Any:
-    """The public face of an operator for a plain function that composes operators (see `op` for the arguments)."""
+    """The public face of an operator for a plain function that composes operators (see `op` for the arguments).
+
+    `on_host` is for functions that read elements: in programs they are one operator, which runs between executables;
+    (trial shapes of the inputs, number of the trial, *attributes) -> (shape, type) of the result, a list for several.
+    """
     if fn is None:
-        return functools.partial(api, method=method, inplace=inplace, export=export, aliases=aliases)
+        return functools.partial(api, method=method, inplace=inplace, export=export, aliases=aliases, on_host=on_host)
     signature = Signature(fn, fn.__name__, 0, aliases)
     names, index = signature.own_keywords, signature.index
     variadic = signature.varargs is not None or bool(fn.__code__.co_flags & inspect.CO_VARKEYWORDS)
@@ -333,6 +353,10 @@ def api(
 
     def public(*args, **kwargs):
         try:
+            if on_host is not None and modes.program is not None:
+                bound, _ = signature.bind(args, kwargs)
+                if any(isinstance(a, Tensor) and isinstance(a._value, ABSTRACT) for a in bound):
+                    return modes.program.record(_host_kernel(fn, signature, on_host), bound)
             if kwargs and not variadic:
                 out = None if takes_out else kwargs.pop("out", None)
                 if not takes_name:

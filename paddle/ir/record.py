@@ -329,7 +329,7 @@ def infer(draft: Operator) -> tuple[list[tuple], bool, list | None]:
     """(results as shapes and types for each trial, whether they are a tuple, their elements for each trial if known)."""
     kernel = draft.kernel
     inputs = draft.inputs
-    dynamic = draft.open or hasattr(_forward(draft).kernel, "blocks")
+    dynamic = draft.open or hasattr(_forward(draft).kernel, "blocks") or isinstance(kernel, HostKernel)
     dynamic = dynamic or any(isinstance(x, Value) and not x.is_static for x in inputs)
     trials: list[tuple] = []
     several = False

@@ -21,7 +21,6 @@ from ..engine.op import api, op
 from ..engine.shape import fixed_ints, official_strides
 from ..engine.storage import Storage, View
 from ..engine.tensor import Tensor
-from ..engine.value import Dim
 from .axes import axes_of, axis_of
 
 # ---- data types ----

@@ -15,6 +15,7 @@ from ..engine.dtype import to_dtype
 from ..engine.op import api, op
 from ..engine.tensor import Tensor, _device_of, _make
 from ..engine.value import ABSTRACT
+from . import data_shapes
 from .reduction import check_tensor, tensor_axis
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
@@ -441,7 +442,7 @@ def _one_axis(axis):
     return axis
 
 
-@api
+@api(on_host=data_shapes.unique)
 def unique(x, return_index=False, return_inverse=False, return_counts=False, axis=None, dtype="int64", sorted=True):
     """The distinct elements in ascending order; with an axis the distinct slices along it.
 
@@ -482,7 +483,7 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False, axi
     return out[0] if len(out) == 1 else tuple(out)
 
 
-@api
+@api(on_host=data_shapes.unique_consecutive)
 def unique_consecutive(x, return_inverse=False, return_counts=False, axis=None, dtype="int64"):
     """The elements with repetitions in a row removed; with an axis the slices along it.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -15,6 +14,7 @@ from ..engine.place import put
 from ..engine.promotion import promote
 from ..engine.tensor import Tensor, _make
 from ..engine.value import ABSTRACT
+from . import data_shapes
 from .axes import axis_of
 from .creation import clone, full
 from .indexing import _plan, slice_set
@@ -25,7 +25,7 @@ from .scatter import _gather, check_range, concrete, fit, index_of, same_type
 # ---- masks ----
 
 
-@api
+@api(on_host=data_shapes.masked_select)
 def masked_select(x, mask):
     """The elements of x where the mask is True, as a vector; shapes broadcast.
 
@@ -147,7 +147,7 @@ def _number_type(value: Any) -> str | None:
     return "int64" if isinstance(value, int) and not isinstance(value, builtins.bool) else None
 
 
-@api
+@api(on_host=data_shapes.nonzero)
 def nonzero(x, as_tuple=False):
     """The indices of the elements that are not zero, int64 of shape [n, ndim]; or one vector for each axis.
 

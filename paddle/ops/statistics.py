@@ -13,6 +13,7 @@ from ..engine.op import api, op
 from ..engine.promotion import as_float
 from ..engine.tensor import Tensor
 from ..engine.value import ABSTRACT
+from . import data_shapes
 from .reduction import check_tensor, reduction_axes
 from .search import device_tensor, host_array, in_order, order
 
@@ -387,7 +388,7 @@ def histogramdd(x, bins=10, ranges=None, density=False, weights=None):
     return counts, list(ends)
 
 
-@api
+@api(on_host=data_shapes.bincount)
 def bincount(x, weights=None, minlength=0):
     """How often each of the numbers 0, 1, ... occurs in a 1-D integer tensor.
 
