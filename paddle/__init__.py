@@ -85,6 +85,7 @@ from . import (
     fluid,
     incubate,
     io,
+    jit,
     linalg,
     metric,
     nn,

@@ -87,6 +87,10 @@ class Recorder:
         """A context in which operators run instead of being recorded."""
         return set_mode(program=None)
 
+    def converted(self, function: Callable) -> Callable:
+        """What a Layer calls in place of its `forward` (see `paddle.jit`)."""
+        return function
+
     # ---- operators ----
     def record(self, kernel: Kernel, args: tuple) -> Any:
         """Append the call of a kernel; returns its results, tensors that hold Values."""

@@ -12,7 +12,7 @@ import jax
 
 from ..engine import debug, errors
 from ..engine.dtype import default_dtype, to_dtype
-from ..engine.modes import Watch
+from ..engine.modes import Watch, modes
 from ..engine.tensor import Parameter, Tensor, _make
 from ..utils import unique_name
 from .conversion import ConversionMethods
@@ -109,7 +109,7 @@ class Layer(StateMethods, ConversionMethods):
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
         try:
-            if self._forward_pre_hooks or self._forward_post_hooks or Watch.on:
+            if self._forward_pre_hooks or self._forward_post_hooks or Watch.on or modes.program is not None:
                 return self._call_watched(inputs, kwargs)
             return self.forward(*inputs, **kwargs)
         except Exception as e:
@@ -146,7 +146,8 @@ class Layer(StateMethods, ConversionMethods):
                     changed = hook(self, inputs)
                     if changed is not None:
                         inputs = changed if isinstance(changed, tuple) else (changed,)
-            out = self.forward(*inputs, **kwargs)
+            forward = self.forward if modes.program is None else modes.program.converted(self.forward)
+            out = forward(*inputs, **kwargs)
             for number, (hook, with_kwargs, _) in tuple(self._forward_post_hooks.items()):
                 called.add(number)
                 changed = hook(self, inputs, kwargs, out) if with_kwargs else hook(self, inputs, out)

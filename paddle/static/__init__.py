@@ -14,6 +14,7 @@ from .executor import (
     scope_guard,
 )
 from .nn.control_flow import Print
+from .input_spec import InputSpec
 from .program import (
     Program,
     Variable,

@@ -1,0 +1,4 @@
+"""From imperative code to programs, and programs in files."""
+
+from .options import ignore_module, not_to_static, set_code_level, set_verbosity
+from .static_function import enable_to_static, graph_breaks, to_static
