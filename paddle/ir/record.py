@@ -360,7 +360,10 @@ def infer(draft: Operator) -> tuple[list[tuple], bool, list | None]:
 
 
 def _forward(operator: Operator) -> Operator:
-    return operator.forward if isinstance(operator, Pullback) else operator
+    """The operator whose gradient, or gradient of a gradient, this is; itself when it is none."""
+    while isinstance(operator, Pullback):
+        operator = operator.forward
+    return operator
 
 
 def _eval_shape(entry: Any, specs: list) -> Any:
