@@ -43,6 +43,9 @@ class NoValue(RuntimeError):
         super().__init__("(PreconditionNotMet) " + message)
 
 
+NO_VALUE = "the tensor has no value here"
+
+
 def NotFound(message: str) -> FileNotFoundError:
     return FileNotFoundError("(NotFound) " + message)
 
@@ -76,6 +79,11 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict)
     text = str(error)
     ours = re.match(r"\([A-Z][A-Za-z]+\) ", text)
     if ours:
+        if NO_VALUE in text and not _passed_through_user_code(error):  # from item(), tolist(), ... inside of the call
+            return NoValue(
+                f"{name}: it needs the value of a tensor, which is not known while a function is compiled; keep this "
+                "call outside"
+            )
         if not re.match(r"[\w.]+: ", text[ours.end() :]) and type(error) in (
             TypeError,
             ValueError,

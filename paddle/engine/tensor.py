@@ -473,7 +473,7 @@ class Tensor:
     def _concrete(self, what: str) -> np.ndarray:
         value = self._value
         if isinstance(value, ABSTRACT):
-            raise errors.NoValue(f"{what}: the tensor has no value here, the function is being compiled")
+            raise errors.NoValue(f"{what}: {errors.NO_VALUE}, the function is being compiled")
         try:
             return np.asarray(value.block_until_ready())  # a failed computation shows here; reading it ends the process
         except jax.errors.JaxRuntimeError as e:
