@@ -49,6 +49,7 @@ ALIASES = {
 }
 
 registry: dict[str, Op] = {}
+hosted: dict[str, tuple] = {}  # functions that are one operator in programs and run on the host, by name
 _MISSING = object()
 
 
@@ -320,6 +321,11 @@ def op(
     return public
 
 
+def host_kernel(name: str) -> Kernel | None:
+    """The kernel of such a function."""
+    return _host_kernel(*hosted[name]) if name in hosted else None
+
+
 @functools.cache
 def _host_kernel(fn: Callable, signature: Signature, infer: Callable) -> Kernel:
     from ..ir.record import HostKernel
@@ -346,6 +352,8 @@ def api(
     if fn is None:
         return functools.partial(api, method=method, inplace=inplace, export=export, aliases=aliases, on_host=on_host)
     signature = Signature(fn, fn.__name__, 0, aliases)
+    if on_host is not None:
+        hosted[fn.__name__] = (fn, signature, on_host)
     names, index = signature.own_keywords, signature.index
     variadic = signature.varargs is not None or bool(fn.__code__.co_flags & inspect.CO_VARKEYWORDS)
     takes_out = "out" in index or "out" in names

@@ -23,6 +23,7 @@ from ..static.input_spec import InputSpec
 from .errors import GraphBreak
 from .nest import LEAF, Structure, flatten, unflatten
 from .options import Shown
+from .program import as_program
 from .trace import Argument, ChangesState, Traced
 from .transform import convert, converted_tree
 from .transform.source import NoSource
@@ -67,12 +68,10 @@ class ConcreteProgram:
 
     @property
     def main_program(self) -> Any:
-        return self.traced.graph
+        return as_program(self.traced.graph)
 
     def __repr__(self) -> str:
-        from ..ir.text import graph_text
-
-        return graph_text(self.traced.graph)
+        return str(self.main_program)
 
 
 class FunctionSpec:

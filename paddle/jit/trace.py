@@ -9,21 +9,18 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..engine import autograd
-from ..engine.dispatch import dispatch
-from ..engine.executable import Kernel
 from ..engine.modes import modes, set_mode
-from ..engine.random import generator
 from ..engine.tape import AccumulateGrad, OpNode
 from ..engine.tensor import Parameter, Tensor, _make
 from ..engine.value import PROBES, Dim, Value
 from ..ir.blocks import LoopStart, Recorded, settle
-from ..ir.interpret import Tape
 from ..ir.program import Graph, InnerBlock, State
 from ..ir.record import GradientNode, Recorder
-from ..ir.run import Environment, NeedsHost, execute, needs_host
+from ..ir.run import Environment, execute
 from ..nn.layer import Layer
 from .errors import GraphBreak
 from .nest import Structure, flatten, unflatten
+from .program import GraphFunction
 from .transform import convert
 
 _PLAIN = (bool, int, float, str, type(None))
@@ -214,12 +211,12 @@ class Traced:
             return lambda outs, n=n: int(outs[n])
         if not isinstance(x, Tensor):
             return lambda outs: x
+        n = self._fetch(x)
         for i, argument in enumerate(self.arguments):
             if argument is x:
                 return lambda outs, i=i: outs.arguments[i]
         if isinstance(x, Parameter):
             return lambda outs: x
-        n = self._fetch(x)
         return lambda outs, n=n: outs[n]
 
     def _collect_changes(self) -> None:
@@ -292,43 +289,22 @@ class Traced:
         graph.states = {n: s for n, s in graph.states.items() if s in self.states}
         self.state_flags = [(s.tensor, s.tensor._stop, s.value.trials[0], s.value.dtype) for s in self.states]
         self.values = [*self.inputs, *(s.value for s in self.states)]
-        self.on_host = any(needs_host(o, set()) for o in self.operators)
-        self.effects = any(getattr(o.kernel, "effect", False) for o in self.operators)
         graph.block.operators = self.operators
         moving = {id(a.read()): a for a in self.attributes}
         self.readers = [moving.get(id(s.tensor)) or self.gradient_states.get(s.name) or s.tensor for s in self.states]
         gradient = self._gradient if self.backward is not None else None
-        save = "residuals" if gradient is None else "inputs"
-        roles = ("",) * (len(self.values) + bool(graph.ticks))
-        self.kernel = Kernel(self._run, "run_program", roles, gradient=gradient, save=save)
+        self.run = GraphFunction(self.operators, self.values, fetches, graph.ticks, gradient)
         del recorder.holders[:]
 
-    def _environment(self, arrays: tuple) -> Environment:
-        words = None
-        if self.graph.ticks:
-            words, *arrays = arrays  # type: ignore[assignment]
-        return Environment(dict(zip(self.values, arrays)), words)
-
-    def _run(self, *arrays: Any) -> tuple:
-        environment = self._environment(arrays)
-        execute(self.operators, environment)
-        return tuple(jnp.asarray(environment.arrays[v]) for v in self.graph.block.outputs)
-
-    def _gradient(self, inputs: list, outputs: tuple, cotangents: list) -> list:
+    def _gradient(self, environment: Environment, cotangents: list) -> list:
         block, found, wanted = self.backward
-        environment = self._environment(tuple(inputs))
-        execute(self.operators, environment)
+        arrays = environment.arrays
         for value, i in zip(block.inputs, wanted):
             given = cotangents[i]
-            environment.arrays[value] = (
-                jnp.zeros(environment.lengths(self.graph.block.outputs[i]), value.dtype) if given is None else given
-            )
+            out = arrays[self.graph.block.outputs[i]]
+            arrays[value] = jnp.zeros(out.shape, out.dtype) if given is None else given
         execute(block.operators, environment)
-        results = []
-        for value in self.values:
-            g = found.get(value)
-            results.append(None if g is None else environment.arrays[g])
-        return [None] * bool(self.graph.ticks) + results
+        return [None if found.get(v) is None else arrays[found[v]] for v in self.values]
 
     def fits(self) -> bool:
         """Whether what the function read beside its arguments is as it was."""
@@ -346,14 +322,11 @@ class Traced:
 
     def __call__(self, arguments: list[Tensor]) -> Any:
         """Run with these tensor arguments."""
-        given = [*arguments, *map(self._state, self.states, self.readers)]
-        words = generator().ticks(self.graph.ticks) if self.graph.ticks else None
-        outs = self._outs(given, words)
+        outs = Outs(self.run([*arguments, *map(self._state, self.states, self.readers)]))
+        for out, stop in zip(outs, self.stops):
+            if stop and not out._stop:
+                out._node, out._index, out._stop = None, 0, True
         outs.arguments = arguments
-        if self.effects:
-            from .transform import effects
-
-            effects.finish()
         result = unflatten(self.structure, [p(outs) for p in self.places])
         self._apply(outs, arguments)
         return result
@@ -361,31 +334,7 @@ class Traced:
     def _state(self, state: State, reader: Any) -> Tensor:
         if isinstance(reader, Attribute):
             return reader.read()
-        if state.name in self.gradient_states:
-            return reader._grad
-        return reader
-
-    def _outs(self, given: list, words: Any) -> Outs:
-        if not self.on_host:
-            args = tuple(given) if words is None else (words, *given)
-            try:
-                with set_mode(amp=None, program=None):
-                    found = dispatch(self.kernel, args)
-                return Outs(self._stopped(found))
-            except NeedsHost:
-                self.on_host = True
-        tape = Tape(dict(zip(self.values, given)), words)
-        with set_mode(amp=None, program=None):
-            tape.run(self.operators)
-        return Outs(self._stopped(tuple(tape.arrays[v] for v in self.graph.block.outputs)))
-
-    def _stopped(self, outs: tuple) -> list[Tensor]:
-        found = []
-        for out, stop in zip(outs, self.stops):
-            if stop and not out._stop:
-                out._node, out._index, out._stop = None, 0, True
-            found.append(out)
-        return found
+        return reader._grad if state.name in self.gradient_states else reader
 
     def _apply(self, outs: Outs, arguments: list[Tensor]) -> None:
         """Write what the function changed."""

@@ -1,0 +1,99 @@
+"""A recorded program as one operator of the tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+
+from ..engine.dispatch import dispatch
+from ..engine.executable import Kernel
+from ..engine.modes import set_mode
+from ..engine.random import generator
+from ..engine.tensor import Tensor
+from ..engine.value import Value
+from ..ir.interpret import Tape
+from ..ir.program import Graph, Operator
+from ..ir.run import Environment, NeedsHost, execute, needs_host
+
+
+class GraphFunction:
+    """Runs operators with tensors: forward is one executable, backward another. Where operators need the host, they run
+    one by one on the tape.
+
+    Args:
+        operators: in order.
+        values: what the tensors of a call stand for.
+        outputs: what a call gives.
+        ticks: how many random numbers a call draws.
+        gradient: (environment after the operators, cotangents) -> a gradient or None for each of `values`, where the
+            one of the operators is not wanted.
+    """
+
+    def __init__(
+        self,
+        operators: list[Operator],
+        values: list[Value],
+        outputs: list[Value],
+        ticks: int = 0,
+        gradient: Callable | None = None,
+    ):
+        self.operators, self.values, self.outputs, self.ticks = operators, values, outputs, ticks
+        self.on_host = any(needs_host(o, set()) for o in operators)
+        self.effects = any(getattr(o.kernel, "effect", False) for o in operators)
+        self._own_gradient = gradient
+        roles = ("",) * (len(values) + bool(ticks))
+        if gradient is None:
+            self.kernel = Kernel(self._run, "run_program", roles, save="residuals")
+        else:
+            self.kernel = Kernel(self._run, "run_program", roles, gradient=self._gradient)
+
+    def _environment(self, arrays: Any) -> Environment:
+        words = None
+        if self.ticks:
+            words, *arrays = arrays
+        environment = Environment(dict(zip(self.values, arrays)), words)
+        execute(self.operators, environment)
+        return environment
+
+    def _run(self, *arrays: Any) -> tuple:
+        found = self._environment(arrays).arrays
+        return tuple(jnp.asarray(found[v]) for v in self.outputs)
+
+    def _gradient(self, inputs: list, outputs: tuple, cotangents: list) -> list:
+        found = self._own_gradient(self._environment(inputs), cotangents)  # type: ignore[misc]
+        return [None] * bool(self.ticks) + found
+
+    def __call__(self, tensors: list[Tensor]) -> list[Tensor]:
+        words = generator().ticks(self.ticks) if self.ticks else None
+        outs: Any = None
+        with set_mode(amp=None, program=None):
+            if not self.on_host:
+                args = tuple(tensors) if words is None else (words, *tensors)
+                try:
+                    outs = dispatch(self.kernel, args)
+                except NeedsHost:
+                    self.on_host = True
+            if outs is None:
+                tape = Tape(dict(zip(self.values, tensors)), words)
+                tape.run(self.operators)
+                outs = [tape.arrays[v] for v in self.outputs]
+        if self.effects:
+            from .transform import effects
+
+            effects.finish()
+        return list(outs)
+
+
+def as_program(graph: Graph) -> Any:
+    """A graph as a Program, which can be looked at and printed."""
+    from ..static.program import Program
+
+    made = Program()
+    made.block, made.inputs, made.states, made.ticks = graph.block, graph.inputs, graph.states, graph.ticks
+    for state in made.states.values():
+        if state.parameter is None and state.tensor is not None and hasattr(state.tensor, "trainable"):
+            state.parameter = state.tensor
+    made.feeds, made.fetches = list(graph.inputs), list(graph.block.outputs)
+    return made
