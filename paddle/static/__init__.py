@@ -2,19 +2,24 @@
 
 from ..engine.tensor import Parameter
 from ..nn.parameter import create_parameter
+from ..ops.reduction import mean
 from . import amp, nn
+from .average import ExponentialMovingAverage
 from .backward import append_backward, gradients
+from .block import OperatorView as Operator
 from .executor import (
-    BuildStrategy,
     CompiledProgram,
-    ExecutionStrategy,
     Executor,
     Scope,
     global_scope,
     scope_guard,
 )
-from .nn.control_flow import Print
 from .input_spec import InputSpec
+from .io import *
+from .metric import *
+from .nn.control_flow import Print
+from .nn.functions import py_func
+from .places import *
 from .program import (
     Program,
     Variable,
@@ -24,3 +29,5 @@ from .program import (
     name_scope,
     program_guard,
 )
+from .strategy import *
+from .variables import *

@@ -24,9 +24,7 @@ from ..ir.run import Executable
 from .program import Program, default_main_program
 
 __all__ = [
-    "BuildStrategy",
     "CompiledProgram",
-    "ExecutionStrategy",
     "Executor",
     "Scope",
     "global_scope",
@@ -147,26 +145,10 @@ def scope_guard(scope: Scope) -> Iterator[None]:
         _current.scope = before
 
 
-class BuildStrategy:
-    """Switches of the official graph compiler, accepted; XLA decides by itself what they are about."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return False
-
-
-class ExecutionStrategy(BuildStrategy):
-    """Switches of the official executor, accepted."""
-
-
 class CompiledProgram:
     """A program to be compiled for running. Every program is, so it only holds the program."""
 
-    def __init__(self, program_or_graph: Program, build_strategy: BuildStrategy | None = None):
+    def __init__(self, program_or_graph: Program, build_strategy: Any = None):
         if not isinstance(program_or_graph, Program):
             raise errors.TypeError_(
                 f"CompiledProgram: program_or_graph must be a Program, got {errors.describe(program_or_graph)}"

@@ -13,10 +13,11 @@ from ...engine import errors
 from ...engine.modes import modes
 from ...engine.op import api, op
 from ...engine.tensor import Tensor
-from ...ir.blocks import Recorded, checked_bool, finish_branches, finish_loop, record_branches, record_loop
+from ...ir.blocks import Empty, Recorded, checked_bool, finish_branches, finish_loop, record_branches, record_loop
 from ...ir.record import HostKernel
 from ...ops.creation import full
-from ...utils.structure import flatten, pack_sequence_as
+from ...tensor.array import TensorArray
+from ...utils.structure import flatten, is_sequence, pack_sequence_as
 
 __all__ = []
 
@@ -27,21 +28,58 @@ def _checked(name: str, argument: str, function: Any) -> Callable:
     return function
 
 
+class _Array:
+    """Stands for an array of tensors in a structure."""
+
+    def __init__(self, array: TensorArray):
+        self.dtype = array.dtype
+
+    def build(self, leaf: Any) -> TensorArray:
+        return TensorArray(self.dtype) if isinstance(leaf, Empty) else TensorArray(self.dtype, stacked=leaf)
+
+
+class _Structure:
+    """A nested structure whose leaves change; an array of tensors is one leaf."""
+
+    def __init__(self, nest: Any):
+        self.leaves: list = []
+        self.form = self._marked(nest)
+        self.marks = flatten(self.form)
+
+    def _marked(self, nest: Any) -> Any:
+        if isinstance(nest, TensorArray):
+            stacked = nest.stack()
+            self.leaves.append(Empty(nest.dtype) if stacked is None else stacked)
+            return _Array(nest)
+        if isinstance(nest, dict):
+            found = {k: self._marked(nest[k]) for k in sorted(nest)}
+            return type(nest)((k, found[k]) for k in nest)
+        if is_sequence(nest):
+            items = [self._marked(v) for v in nest]
+            return type(nest)(*items) if hasattr(nest, "_fields") else type(nest)(items)
+        self.leaves.append(nest)
+        return nest
+
+    def build(self, leaves: list) -> Any:
+        found = [m.build(x) if isinstance(m, _Array) else x for m, x in zip(self.marks, leaves, strict=True)]
+        return pack_sequence_as(self.form, found)
+
+
 def _branches(
     name: str, choice: Tensor, functions: list[Callable], keys: tuple[int, ...] | None, what: list[str]
 ) -> Any:
     """Record an operator that runs one of several functions; the result has the structure of that of the first."""
-    structures: list = []
+    structures: list[_Structure] = []
 
     def leaves(function: Callable) -> Callable[[], list]:
         def call() -> list:
-            structures.append(function())
-            return flatten(structures[-1])
+            structures.append(_Structure(function()))
+            return structures[-1].leaves
 
         return call
 
     found = record_branches(name, choice, [leaves(f) for f in functions], keys, what)
-    return pack_sequence_as(structures[0], found)
+    return structures[0].build(found)
 
 
 @api(method=False)
@@ -138,14 +176,14 @@ def while_loop(cond: Callable, body: Callable, loop_vars: Any, is_test: bool = F
         while bool(cond(*variables)):
             variables = step(variables)
         return type(loop_vars)(variables)
-    structure = list(loop_vars)
+    structure = _Structure(list(loop_vars))
     found = record_loop(
         "while_loop",
-        lambda leaves: cond(*pack_sequence_as(structure, leaves)),
-        lambda leaves: flatten(step(pack_sequence_as(structure, leaves))),
-        flatten(structure),
+        lambda leaves: cond(*structure.build(leaves)),
+        lambda leaves: _Structure(step(structure.build(leaves))).leaves,
+        structure.leaves,
     )
-    return pack_sequence_as(structure, found)
+    return structure.build(found)
 
 
 @op(method=False, export=False, differentiable=False)
