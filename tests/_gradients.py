@@ -363,6 +363,7 @@ LAYERS: dict[str, Any] = {
         wave(1, 1, 2, 2), via=lambda x: F.max_unpool2d(x, paddle.to_tensor([[[[0, 3], [8, 15]]]], dtype="int32"), 2)
     ),
     "attention": sample(*HEADS, via=lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)),
+    "attention_heads_first": (*(h.reshape(1, 1, 3, 2) for h in HEADS), None, 0.7),
     "attention_dropout": sample(*HEADS, via=lambda q, k, v: F.scaled_dot_product_attention(q, k, v, dropout_p=0.3)),
     "packed_attention": sample(*(h[0] for h in HEADS), via=packed(0.0)),
     "packed_attention_dropout": sample(*(h[0] for h in HEADS), via=packed(0.3)),
@@ -399,6 +400,9 @@ LAYERS: dict[str, Any] = {
         )[0],
         order=1,
     ),
+    "apply_per_channel_scale": (A, C),
+    "row_conv": (wave(1, 3, 2), wave(2, 2, shift=1)),
+    "nce": (A, fixed([[0], [2]]), wave(4, 3), wave(4), None, None, 4, 2),
     "join_flat": ([A, C],),
     "moe_permute": sample(
         wave(3, 2), unit(3, 2), via=lambda x, w: F.moe_permute(x, None, ROUTES.tensor(), w, 3, [2, 2, 1], 2)[::2]
@@ -587,11 +591,17 @@ NOT_DIFFERENTIABLE = {
         beta_rsample dirichlet_rsample studentt_rsample""",
     "the bits of the memory, not the numbers": "view_dtype",
     "steps of decoding and caches": """beam_search_step gather_beams cache_write cached_attention rotated_heads length_mask""",
-    "work on gradients and statistics": "embedding_renorm embedding_gradient total_norm shrink bound",
+    "work on gradients and statistics": """embedding_renorm embedding_gradient total_norm shrink bound auc
+        auc_area auc_window""",
     "numbers in 8 bits, tested in tests/amp/test_fp8.py": """fp8_linear fp8_linear_grad fp8_product fp8_fp8_half_gemm_fused
         fp8_quant_blockwise fused_act_dequant fused_weighted_swiglu_act_quant fused_swiglu_weighted_bwd
         cross_entropy_with_softmax_bwd_w_downcast embedding_grad_add_to""",
     "piecewise constant distribution functions": "bernoulli_cdf",
     "a square factor that is not determined by the matrix": "qr_complete",
-    "recorded in programs, where they stand for slice_get and its like": "getitem setitem",
+    "recorded in programs, where they stand for other functions": """getitem setitem stop_gradient arange linspace
+        first_true""",
+    "a gradient by convention, tested in tests/static": "cvm",
+    "kernels of the GPU": "flash_attention",
+    "numbers in few bits, tested with the layers that use them": """_quantize _dequantize fake_quantize largest_magnitude
+        llm_int8_linear weight_only_linear""",
 }
