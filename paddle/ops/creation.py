@@ -335,20 +335,31 @@ def arange(start=0, end=None, step=1, dtype=None, *, device=None, requires_grad=
         start, end = 0, start
     start, end, step = (_number("arange", v, n) for v, n in ((start, "start"), (end, "end"), (step, "step")))
     dtype = _range_type("arange", (start, end, step), dtype)
+    if builtins.any(isinstance(v, (Tensor, Dim)) for v in (start, end, step)):
+        return placed(_arange(start, end, step, dtype.name), device, requires_grad)
+    return placed(_constant(_range_values(start, end, step, dtype), dtype), device, requires_grad)
+
+
+@op(method=False, export=False, name="arange", static="start end step dtype")
+def _arange(start, end, step, dtype):
+    found = to_dtype(dtype)
+    return jnp.asarray(_range_values(start, end, step, found).astype(found.numpy))
+
+
+def _range_values(start: Any, end: Any, step: Any, dtype: dtypes.DType) -> np.ndarray:
     n = _range_length("arange", start, end, step)
-    if dtype.is_integer:
-        start, step = int(start), int(step)
-        if step == 0:
-            raise errors.ValueError_(f"arange: step is 0 as {dtype.name}")
-        values = start + np.arange(n, dtype=np.int64) * step
-    else:
-        values = start + np.arange(n, dtype=np.float64) * step
-    return placed(_constant(values, dtype), device, requires_grad)
+    if not dtype.is_integer:
+        return start + np.arange(n, dtype=np.float64) * step
+    start, step = int(start), int(step)
+    if step == 0:
+        raise errors.ValueError_(f"arange: step is 0 as {dtype.name}")
+    return start + np.arange(n, dtype=np.int64) * step
 
 
 def _range_type(name: str, numbers: tuple, dtype: Any) -> dtypes.DType:
     if dtype is None:
-        return dtypes.default_dtype() if builtins.any(isinstance(v, float) for v in numbers) else dtypes.int64
+        floating = builtins.any(v.dtype.is_floating if isinstance(v, Tensor) else isinstance(v, float) for v in numbers)
+        return dtypes.default_dtype() if floating else dtypes.int64
     dtype = to_dtype(dtype)
     if dtype.kind not in "iuf":
         raise errors.TypeError_(f"{name}: dtype must be an integer or floating type, got {dtype.name}")
@@ -445,7 +456,17 @@ def linspace(start, stop, num, dtype=None, *, device=None, requires_grad=False):
         [0.0, 0.5, 1.0]
     """
     dtype = _range_type("linspace", (0.0,), dtype)
+    ends = [_number("linspace", v, n) for v, n in ((start, "start"), (stop, "stop"))]
+    count = _number("linspace", num, "num")
+    if builtins.any(isinstance(v, (Tensor, Dim)) for v in (*ends, count)):
+        return placed(_linspace(*ends, count, dtype.name), device, requires_grad)
     return placed(_constant(_points("linspace", start, stop, num), dtype), device, requires_grad)
+
+
+@op(method=False, export=False, name="linspace", static="num dtype", scalars="start stop")
+def _linspace(start, stop, num, dtype):
+    part = jnp.asarray(_points("linspace", 0.0, 1.0, num))
+    return (start + (jnp.asarray(stop, part.dtype) - start) * part).astype(to_dtype(dtype).numpy)
 
 
 @api(method=False)

@@ -11,6 +11,7 @@ from ..engine import errors
 from ..engine.executable import Frozen
 from ..engine.op import api, op
 from ..engine.tensor import Tensor
+from ..engine.value import Dim
 from .axes import axis_of
 from .manipulation import common_shape, flatten, ints_of, star, tensor_of, tensors_of
 
@@ -232,7 +233,9 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
     pads = [(0, 0)] * ndim
     for axis, before, after in zip(axes, given[::2], given[1::2]):
         pads[axis] = (before, after)
-        _check_pad(axis, x._value.shape[axis], before, after, mode)
+        n = x._value.shape[axis]
+        if not builtins.any(isinstance(v, (Dim, Tensor)) for v in (n, before, after)):
+            _check_pad(axis, n, before, after, mode)
     value = value.item() if isinstance(value, Tensor) else value
     return _pad(x, Frozen(pads), mode, value if mode == "constant" else 0.0)
 
