@@ -60,9 +60,11 @@ class Worker:
         self._process.wait(30)
 
 
-def compare(module: str, names: dict[str, int], rounds: int) -> dict[str, dict[str, float]]:
+def compare(
+    module: str, names: dict[str, int], rounds: int, frameworks: tuple[str, ...] = FRAMEWORKS
+) -> dict[str, dict[str, float]]:
     """Best seconds a call, by workload and framework; `names` gives the calls in one turn."""
-    workers = [Worker(f, module) for f in FRAMEWORKS if python_of(f)]
+    workers = [Worker(f, module) for f in frameworks if python_of(f)]
     results: dict[str, dict[str, list[float]]] = {name: {} for name in names}
     try:
         for name, calls in names.items():
@@ -77,16 +79,23 @@ def compare(module: str, names: dict[str, int], rounds: int) -> dict[str, dict[s
     return {name: {f: min(times) for f, times in found.items()} for name, found in results.items()}
 
 
-def table(results: dict[str, dict[str, float]], unit: float = 1e6, label: str = "us") -> None:
+def table(
+    results: dict[str, dict[str, float]],
+    unit: float = 1e6,
+    label: str = "us",
+    frameworks: tuple[str, ...] = FRAMEWORKS,
+) -> None:
     """Print the figures and how many times faster ours is."""
     width = max(map(len, results))
     print(
-        f"{'workload':<{width}}  " + "  ".join(f"{f + ' ' + label:>12}" for f in FRAMEWORKS) + "   x paddle   x torch"
+        f"{'workload':<{width}}  "
+        + "  ".join(f"{f + ' ' + label:>12}" for f in frameworks)
+        + "".join(f"{'x ' + f:>10}" for f in frameworks[1:])
     )
-    ratios: dict[str, list[float]] = {"paddle": [], "torch": []}
+    ratios: dict[str, list[float]] = {f: [] for f in frameworks[1:]}
     for name, found in results.items():
-        cells = "  ".join(f"{found[f] * unit:12.1f}" if f in found else f"{'-':>12}" for f in FRAMEWORKS)
-        for rival in ("paddle", "torch"):
+        cells = "  ".join(f"{found[f] * unit:12.1f}" if f in found else f"{'-':>12}" for f in frameworks)
+        for rival in frameworks[1:]:
             if rival in found and "ours" in found:
                 ratio = found[rival] / found["ours"]
                 ratios[rival].append(ratio)
@@ -98,7 +107,7 @@ def table(results: dict[str, dict[str, float]], unit: float = 1e6, label: str = 
     print("geometric mean, ours against " + ", ".join(f"{rival}: {mean:.2f}" for rival, mean in means.items()))
 
 
-def main(module: str, names: dict[str, int], unit: float, label: str) -> dict:
+def main(module: str, names: dict[str, int], unit: float, label: str, frameworks: tuple[str, ...] = FRAMEWORKS) -> dict:
     """The command line of a benchmark file."""
     parser = argparse.ArgumentParser()
     parser.add_argument("words", nargs="*", help="only workloads whose name contains one of these")
@@ -106,8 +115,8 @@ def main(module: str, names: dict[str, int], unit: float, label: str) -> dict:
     parser.add_argument("--json")
     options = parser.parse_args()
     chosen = {n: c for n, c in names.items() if not options.words or any(w in n for w in options.words)}
-    results = compare(module, chosen, options.rounds)
-    table(results, unit, label)
+    results = compare(module, chosen, options.rounds, frameworks)
+    table(results, unit, label, frameworks)
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1))
     return results
@@ -116,8 +125,8 @@ def main(module: str, names: dict[str, int], unit: float, label: str) -> dict:
 def _work() -> None:
     framework, module = sys.argv[1:3]
     workloads = importlib.import_module(module)
-    kind = "torch" if framework == "torch" else "paddle"
-    library = importlib.import_module(kind)
+    kind = framework if framework in ("torch", "onnx") else "paddle"  # ONNX Runtime runs what PyTorch exports
+    library = importlib.import_module("torch" if kind == "onnx" else kind)
     steps: dict = {}
     for line in sys.stdin:
         name, calls = json.loads(line)
@@ -132,7 +141,7 @@ def _work() -> None:
                 for _ in range(calls):
                     out = step()
                 if hasattr(out, "numpy"):
-                    (out.detach() if kind == "torch" else out).numpy()  # wait for the last result
+                    (out.detach() if kind in ("torch", "onnx") else out).numpy()  # wait for the last result
                 answer["seconds"] = (time.perf_counter() - start) / calls
         except Exception as e:
             answer["error"] = f"{type(e).__name__}: {e}"
