@@ -115,14 +115,19 @@ def make_parameter(
                 "makes floating numbers"
             )
         initializer = init.Constant(0.0) if is_bias else init.XavierUniform()
-    name = (
-        unique_name.generate(f"{prefix}.{'b' if is_bias else 'w'}")
-        if attr.name is None
-        else unique_name.claim(attr.name)
-    )
+    static = modes.program is not None and modes.program.static
+    if attr.name is None:
+        name = unique_name.generate(f"{prefix}.{'b' if is_bias else 'w'}")
+    else:
+        name = attr.name if static else unique_name.claim(attr.name)  # in a program the same name shares the parameter
     attributes = dict(learning_rate=attr.learning_rate, regularizer=attr.regularizer, need_clip=attr.need_clip)
-    if modes.program is not None and modes.program.static:
-        first = modes.program.new_parameter(name, shape, dtype, lambda: initial_value(initializer, shape, dtype, device))
+    if static:
+        shared = modes.program.shared_parameter(name, shape)
+        if shared is not None:
+            return shared
+        first = modes.program.new_parameter(
+            name, shape, dtype, lambda: initial_value(initializer, shape, dtype, device)
+        )
         out = as_parameter(first, name, attr.trainable, **attributes)
         modes.program.graph.states[name].parameter = out
     elif is_lazy():

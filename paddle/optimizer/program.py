@@ -74,11 +74,12 @@ def _record_update(recorder: Any, optimizer: Any, p: Tensor, g: Tensor, rate: Te
     stem = f"{p.name}_fp32_master_0" if kind.master else p.name
     kept = {}
     for name in names:
+        full_name = f"{p.name}_fp32_master_0" if name == "master" else f"{stem}_{name}_0"
         if name == "master":
-            first = functools.partial(_first_master, p.name, dtype)
-        else:
-            first = functools.partial(_put, optimizer._initial_state(name, shape, dtype.numpy))
-        kept[name] = recorder.new_state(f"{stem}_{name}_0", _shape_of(optimizer, name, shape, dtype), dtype, first)
+            kept[name] = recorder.new_state_from(full_name, shape, dtype, p.name, lambda v: v.astype(dtype))
+            continue
+        first = functools.partial(_put, optimizer._initial_state(name, shape, dtype.numpy))
+        kept[name] = recorder.new_state(full_name, _shape_of(optimizer, name, shape, dtype), dtype, first)
     for name, value in zip(optimizer._scalars, optimizer._initial_scalars(group)):
         first = functools.partial(_put, np.full((1,), value, dtype.numpy))
         kept[name] = recorder.new_state(f"{stem}_{name}_0", (1,), dtype, first)
@@ -105,12 +106,6 @@ def _shape_of(optimizer: Any, name: str, shape: tuple, dtype: Any) -> tuple:
 
 def _put(array: Any) -> Any:
     return places.put(array, None)
-
-
-def _first_master(name: str, dtype: Any) -> Any:
-    from ..static.executor import global_scope
-
-    return np.asarray(global_scope().var(name).array).astype(dtype.numpy)
 
 
 @functools.lru_cache(maxsize=1024)

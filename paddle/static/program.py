@@ -194,10 +194,31 @@ class StaticRecorder(Recorder):
         initialize(name, shape, dtype, first)
         return tensor
 
+    def shared_parameter(self, name: str, shape: tuple) -> Any:
+        """The parameter of this name that the program has already, or None. ValueError when it has another shape."""
+        state = self.graph.states.get(name)
+        if state is None or state.parameter is None:
+            return None
+        if tuple(state.value.shape) != tuple(shape):
+            raise errors.ValueError_(
+                f"create_parameter: the program has a parameter {name!r} of shape {list(state.value.shape)}, asked for is "
+                f"{list(shape)}"
+            )
+        return state.parameter
+
     def new_state(self, name: str, shape: tuple, dtype: Any, first: Callable[[], Any]) -> Tensor:
         """A variable of the scope that only training uses, such as a moment of an optimizer."""
         self.graph.training_states.add(name)
         return self.new_parameter(name, shape, dtype, first)
+
+    def new_state_from(
+        self, name: str, shape: tuple, dtype: Any, source: str, function: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """Like `new_state`, with a first value that follows from that of another variable."""
+        self.graph.training_states.add(name)
+        tensor = self.add_state(name, shape, dtype.numpy)
+        initialize_from(name, shape, dtype, source, function)
+        return tensor
 
 
 def initialize(name: str, shape: tuple, dtype: Any, first: Callable[[], Any]) -> None:
@@ -205,12 +226,26 @@ def initialize(name: str, shape: tuple, dtype: Any, first: Callable[[], Any]) ->
     startup = default_startup_program()
     recorder = startup.recorder
     tensor = recorder.add_state(name, shape, dtype.numpy)
+    if startup.states[name].update is not None:
+        return  # another program has the same variable
     kernel = HostKernel(
         lambda: _make(first()), "initialize", (), lambda specs, trial: (tuple(shape), dtype.numpy), True
     )
     with recorder, set_mode(grad=False, amp=None):
         made = recorder.record(kernel, ())
         tensor._storage.write(made._value)
+
+
+def initialize_from(name: str, shape: tuple, dtype: Any, source: str, function: Callable[[Tensor], Tensor]) -> None:
+    """Let the startup program give a variable its first value, a function of the first value of another one."""
+    startup = default_startup_program()
+    recorder = startup.recorder
+    tensor = recorder.add_state(name, shape, dtype.numpy)
+    if startup.states[name].update is not None:
+        return
+    first = startup.states[source]
+    with recorder, set_mode(grad=False, amp=None):
+        tensor._storage.write(function(_make(first.update or first.value))._value)
 
 
 class _Current(threading.local):

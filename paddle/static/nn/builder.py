@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ...engine import errors
+from ...engine.dtype import to_dtype
 from ...engine.modes import modes
-from ...engine.tensor import Parameter, Tensor
+from ...engine.tensor import Parameter, Tensor, as_parameter
 from ...engine.value import Value
 from ...nn.parameter import make_parameter
 from ...utils import unique_name
+from ..program import initialize_from
+from ..variables import WeightNormParamAttr, normed
 
 __all__ = ["Builder", "activation", "several"]
 
@@ -40,7 +43,22 @@ class Builder:
         self, attr: Any, shape: Any, dtype: Any, is_bias: bool = False, initializer: Any = None
     ) -> Parameter | None:
         """The parameter of this layer; None when attr is False."""
+        if isinstance(attr, WeightNormParamAttr):
+            return self._weight_normed(attr, shape, dtype, initializer)
         return make_parameter(shape, attr, dtype, is_bias, initializer, self.name)
+
+    def _weight_normed(self, attr: WeightNormParamAttr, shape: Any, dtype: Any, initializer: Any) -> Any:
+        dtype = to_dtype(dtype)
+        name = attr.name or unique_name.generate(f"{self.name}.w")
+        for_length, for_direction = attr.parts(name)
+        v = make_parameter(shape, for_direction, dtype, False, initializer, self.name)
+        length = tuple(normed(v, attr.dim).shape)
+        first = modes.program.add_state(for_length.name, length, dtype.numpy)
+        initialize_from(for_length.name, length, dtype, for_direction.name, lambda v: normed(v, attr.dim))
+        g = as_parameter(first, for_length.name, attr.trainable, learning_rate=attr.learning_rate)
+        modes.program.graph.states[for_length.name].parameter = g
+        WeightNormParamAttr.params_with_weight_norm.append(g)
+        return v * (g / normed(v, attr.dim))
 
     def named(self, tensor: Tensor) -> Tensor:
         """The tensor under the official name of an intermediate result, as ``fc_0.tmp_1``."""
