@@ -147,6 +147,9 @@ class _Reader:
         found = [_slot(r) for r in results]
         if elements is not None and found[0] is not None:
             found[0].elements = elements
+        if name.endswith("_") and name not in _KEEP and node.operands:  # in place: the operand changes, too
+            position = known.operands.index("output") if "output" in known.operands else 0
+            slots[node.operands[min(position, len(operands) - 1)]] = found[0]
         return found
 
     # ---- what is no operator of ours ----
@@ -228,6 +231,7 @@ class _Reader:
         return [_slot(t) for t in out[1:]]
 
 
+_KEEP = {"batch_norm_", "sync_batch_norm_", "rnn_"}  # what they change is not the first operand, or only in training
 _SPECIAL = {
     "1.data": "_data",
     "1.feed": "_data",

@@ -2,7 +2,8 @@
 
 An operation is ``{"#": "1.relu", "I": [{"%": 3}], "O": [{"%": 4, "TT": type}], "A": attributes, "OA": more attributes}``;
 "0." stands for the dialect `builtin`, "1." for `pd_op`, "2." for `cf`. Value 0 is an operand that is absent. Parameters
-have a shorter form, ``{"#": "p", "A": [is distributed, persistable, trainable, name], "O": value}``. The blocks of branches
+have a shorter form, ``{"#": "p", "A": [is distributed, ..., name], "O": value,
+"OA": [persistable, stop_gradient, trainable]}``. The blocks of branches
 and loops are in "regions"; what is handed to a block has negative numbers.
 """
 
@@ -115,7 +116,9 @@ def _node(tree: Any, depth: int) -> Node:
         fields = _get(tree, "A", list, "a parameter")
         if len(fields) != 4 or not isinstance(fields[3], str):
             raise damaged("a parameter without a name")
-        return Node(name, {"name": fields[3], "trainable": fields[2] == 1}, [], [_result(tree.get("O"))], [])
+        kept = tree.get("OA")  # persistable, stop_gradient, trainable
+        trainable = isinstance(kept, list) and len(kept) == 3 and kept[2] == 1
+        return Node(name, {"name": fields[3], "trainable": trainable}, [], [_result(tree.get("O"))], [])
     results = [_result(r) for r in _get(tree, "O", list, f"the operation {name}")]
     operands = [_get(i, "%", int, f"an operand of {name}") for i in _get(tree, "I", list, f"the operation {name}")]
     attributes = {}

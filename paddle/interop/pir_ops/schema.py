@@ -478,7 +478,7 @@ def _default(kind: str, text: str) -> Any:
         return text == "true"
     if kind in "il":
         return int(text)
-    return float(text) if kind in "fd" else text
+    return float(text) if kind in "fd" else "" if text == "undefined" else text
 
 
 @functools.cache
