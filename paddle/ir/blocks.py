@@ -15,12 +15,20 @@ from ..engine.storage import View
 from ..engine.tape import Node
 from ..engine.tensor import Tensor, _make
 from ..engine.value import PROBES, Value
-from ..ops.creation import full
+from ..ops.creation import full, zeros
 from .control_flow import BlockKernel, Branches, Loop, stop_gradient
 from .program import InnerBlock, is_inexact
 from .record import Recorder, _over
 
 NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+
+class Empty:
+    """A leaf for an array of tensors without elements: as a loop variable it becomes a tensor of length 0, whose other
+    lengths are 0 where they are not known yet."""
+
+    def __init__(self, dtype: Any):
+        self.dtype = dtype
 
 
 class LoopStart(Node):
@@ -43,7 +51,7 @@ class Recorded:
 
     def __init__(self, recorder: Recorder, block: InnerBlock, leaves: list):
         self.recorder, self.block, self.leaves = recorder, block, leaves
-        inside = {v for o in block.operators for v in o.outputs}
+        inside = {*block.inputs, *(v for o in block.operators for v in o.outputs)}
         self.writes = {
             id(slot): (slot, _make(now))
             for slot, first, now in block.writes
@@ -306,6 +314,12 @@ def finish_loop(name: str, test: Recorded, step: Recorded, firsts: list[Tensor],
     writes = Writes([step])
     before = writes.before()
     shadows = [recorder.value_of(t) for t in before]
+    for shadow, end in zip(shadows, writes.after(step)):
+        if shadow.shape != recorder.value_of(end).shape:
+            raise errors.ValueError_(
+                f"{name}: the body changes the shape of {shadow.name} in place, from {list(map(int, shadow.shape))} to "
+                f"{list(end.shape)}; make it a loop variable"
+            )
     shapes_change = any(
         v.trials != recorder.value_of(e).trials
         for v, e in zip([*step.block.inputs, *shadows], [*ends, *writes.after(step)])
@@ -332,6 +346,11 @@ def _next_type(name: str, i: int, before: Any, now: tuple | None, after: Any) ->
             return None
         if type(before) in NUMBERS and type(after) in NUMBERS:
             return ((),) * len(PROBES), _widest(NUMBERS[type(before)], NUMBERS[type(after)])
+    if now is None and isinstance(before, Empty):
+        if isinstance(after, Empty):
+            return None
+        trials, dtype = _type_of(after)
+        return tuple((probe, *t[1:]) for probe, t in zip(PROBES, trials)), dtype
     if now is None and type(before) in NUMBERS and isinstance(after, Tensor):
         trials, dtype = _type_of(after)
         return _static(name, i, trials), dtype
@@ -381,6 +400,8 @@ def _static(name: str, i: int, trials: tuple) -> tuple:
 def _start(x: Any, trials: tuple, dtype: Any) -> Tensor:
     """The first value of a loop variable."""
     kind = dtypes._by_numpy[np.dtype(dtype)]
+    if isinstance(x, Empty):
+        return zeros([0, *(n[0] if len(set(n)) == 1 else 0 for n in list(zip(*trials))[1:])], kind)
     if not isinstance(x, Tensor):
         return full(list(trials[0]), x, kind)
     return x if x.dtype is kind else x.astype(kind)

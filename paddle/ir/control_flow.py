@@ -8,6 +8,7 @@ from Python, each compiled by itself.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -42,7 +43,7 @@ class BlockKernel(Kernel):
         effect: whether it runs although nobody reads its results.
     """
 
-    def __init__(self, function: Callable, name: str, blocks: Iterable[Block], leading: list[str], on_host: bool):
+    def __init__(self, name: str, blocks: Iterable[Block], leading: list[str], on_host: bool):
         self.blocks = tuple(blocks)
         self.reads = list(dict.fromkeys(v for b in self.blocks for v in b.free()))
         self.leading = len(leading)
@@ -54,12 +55,25 @@ class BlockKernel(Kernel):
         parameters = (*leading, *(v.name for v in self.reads))
         self.signature = SimpleNamespace(params=parameters)
         random = any(o.tick is not None for o in operators)
-        super().__init__(function, name, ("",) * len(parameters), random=random)
+        super().__init__(self._call, name, ("",) * len(parameters), random=random)
 
     def infer(self, specs: list, trial: int) -> list[tuple]:
         return [(trials[trial], dtype) for trials, dtype in self.results]
 
     results: list[tuple]
+
+    def with_operators(self, operators: Iterable[list[Operator]]) -> BlockKernel:
+        """The kernel with other operators in its blocks, for passes: they read nothing new from outside."""
+        other = copy.copy(self)
+        blocks = []
+        for block, changed in zip(self.blocks, operators):
+            blocks.append(Block(block.inputs, block.parent))
+            blocks[-1].operators, blocks[-1].outputs = list(changed), block.outputs
+        other.blocks, other.entries, other.plans, other.fn = tuple(blocks), {}, {}, other._call
+        return other
+
+    def _call(self, *arrays: Any) -> list:
+        raise NotImplementedError
 
     # ---- from Python ----
     def run_on_host(self, operator: Operator, environment: Environment) -> list:
@@ -130,10 +144,7 @@ class Branches(BlockKernel):
         self.keys = keys
         self.results = [_joined(values) for values in zip(*(b.outputs for b in blocks))]
         differ = any(v.trials != trials for b in blocks for v, (trials, _) in zip(b.outputs, self.results))
-        super().__init__(self._call, name, blocks, ["pred" if keys is None else "branch_index"], differ)
-
-    def with_blocks(self, blocks: Iterable[Block]) -> Branches:
-        return type(self)(self.name, blocks, self.keys)
+        super().__init__(name, blocks, ["pred" if keys is None else "branch_index"], differ)
 
     def _position(self, choice: Any) -> Any:
         """The number of the block."""
@@ -192,10 +203,7 @@ class Loop(BlockKernel):
         self.variables = list(body.inputs)
         self.results = [(v.trials, v.dtype) for v in self.variables]
         names = [v.name for v in self.variables]
-        super().__init__(self._call, name, (condition, body), names, shapes_change)
-
-    def with_blocks(self, blocks: Iterable[Block]) -> Loop:
-        return type(self)(self.name, *blocks, self.shapes_change)
+        super().__init__(name, (condition, body), names, shapes_change)
 
     def _call(self, *arrays: Any) -> list:
         key = jax.random.key_data(arrays[0]) if self.random else None

@@ -211,9 +211,19 @@ class Segment:
         self.reads = list(reads)
         self.gives = [v for o in operators for v in o.outputs if v in later]
         self.random = any(o.tick is not None or getattr(o.kernel, "random_inside", False) for o in operators)
-        self.run = jax.jit(_named("program_part", self._call))
+        self.fixed = [i for i, v in enumerate(self.reads) if v.known is not None]
+        self._jit = jax.jit(_named("program_part", self._call), static_argnums=(2,))
 
-    def _call(self, arrays: list, words: Any) -> list:
+    def run(self, arrays: list, words: Any) -> list:
+        """What it gives. Values that follow from shapes are part of the key of the executable: attributes may need them."""
+        fixed = tuple([(a.shape, a.dtype.str, a.tobytes()) for a in (np.asarray(arrays[i]) for i in self.fixed)])
+        for i in self.fixed:
+            arrays[i] = None
+        return self._jit(arrays, words, fixed)
+
+    def _call(self, arrays: list, words: Any, fixed: tuple) -> list:
+        for i, (shape, dtype, elements) in zip(self.fixed, fixed):
+            arrays[i] = np.frombuffer(elements, dtype).reshape(shape)
         environment = Environment(dict(zip(self.reads, arrays)), words)
         execute(self.operators, environment)
         return [environment.arrays[v] for v in self.gives]

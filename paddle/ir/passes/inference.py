@@ -8,7 +8,7 @@ from typing import Any
 from ...engine.executable import TENSOR, Static
 from ...engine.op import registry
 from ...engine.value import Value
-from ..program import Graph, Operator, parameter_names
+from ..program import Graph, Operator, Pullback, parameter_names
 from .base import register
 
 
@@ -78,4 +78,13 @@ def inference(graph: Graph, wanted: Sequence[Value]) -> Graph:
 
 def for_inference(operators: Iterable[Operator]) -> list[Operator]:
     """The operators as they compute in inference; what they define stays the same values."""
-    return [RULES[o.name](o) if o.name in RULES else o for o in operators]
+    return [_for_inference(o) for o in operators]
+
+
+def _for_inference(operator: Operator) -> Operator:
+    if operator.name in RULES:
+        return RULES[operator.name](operator)
+    blocks = getattr(operator.kernel, "blocks", ())
+    if not blocks or isinstance(operator, Pullback):
+        return operator
+    return operator.replaced(kernel=operator.kernel.with_operators([for_inference(b.operators) for b in blocks]))
