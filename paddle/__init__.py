@@ -84,6 +84,7 @@ from . import (
     fft,
     fluid,
     incubate,
+    inference,
     io,
     jit,
     linalg,
