@@ -10,17 +10,23 @@ import numpy as np
 
 from ..engine import dtype as dtypes
 from ..engine import errors
+from ..engine.executable import Frozen
 from ..engine.modes import modes
+from ..engine.op import registry
 from ..engine.storage import View
 from ..engine.tape import Node
 from ..engine.tensor import Tensor, _make
 from ..engine.value import PROBES, Value
-from ..ops.creation import full, zeros
 from .control_flow import BlockKernel, Branches, Loop, stop_gradient
 from .program import InnerBlock, is_inexact
 from .record import Recorder, _over
 
 NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+
+def full(shape: Iterable[int], value: Any, dtype: Any) -> Tensor:
+    """A constant of the program."""
+    return registry["full"].public(Frozen(shape), value, dtypes.to_dtype(dtype))
 
 
 class Empty:
@@ -401,7 +407,7 @@ def _start(x: Any, trials: tuple, dtype: Any) -> Tensor:
     """The first value of a loop variable."""
     kind = dtypes._by_numpy[np.dtype(dtype)]
     if isinstance(x, Empty):
-        return zeros([0, *(n[0] if len(set(n)) == 1 else 0 for n in list(zip(*trials))[1:])], kind)
+        return full([0, *(n[0] if len(set(n)) == 1 else 0 for n in list(zip(*trials))[1:])], 0, kind)
     if not isinstance(x, Tensor):
         return full(list(trials[0]), x, kind)
     return x if x.dtype is kind else x.astype(kind)

@@ -8,7 +8,6 @@ from Python, each compiled by itself.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine.executable import Kernel
+from ..engine.executable import TENSOR, Kernel
 from ..engine.op import op
 from ..engine.random import fold
 from ..engine.value import PROBES, Value
@@ -62,15 +61,9 @@ class BlockKernel(Kernel):
 
     results: list[tuple]
 
-    def with_operators(self, operators: Iterable[list[Operator]]) -> BlockKernel:
-        """The kernel with other operators in its blocks, for passes: they read nothing new from outside."""
-        other = copy.copy(self)
-        blocks = []
-        for block, changed in zip(self.blocks, operators):
-            blocks.append(Block(block.inputs, block.parent))
-            blocks[-1].operators, blocks[-1].outputs = list(changed), block.outputs
-        other.blocks, other.entries, other.plans, other.fn = tuple(blocks), {}, {}, other._call
-        return other
+    def with_blocks(self, blocks: list[Block]) -> BlockKernel:
+        """The same with other blocks."""
+        raise NotImplementedError
 
     def _call(self, *arrays: Any) -> list:
         raise NotImplementedError
@@ -117,6 +110,19 @@ class BlockKernel(Kernel):
         return [arrays[v] for v in block.outputs]
 
 
+def with_operators(operator: Operator, operators: Iterable[list[Operator]]) -> Operator:
+    """The call of a kernel with blocks, with other operators in them: for passes. They read nothing new from outside."""
+    kernel, blocks = operator.kernel, []
+    for block, changed in zip(kernel.blocks, operators):
+        blocks.append(Block(block.inputs, block.parent))
+        blocks[-1].operators, blocks[-1].outputs = changed, block.outputs
+    new = kernel.with_blocks(blocks)
+    given = dict(zip(kernel.reads, operator.inputs[kernel.leading :]))
+    inputs = (*operator.inputs[: kernel.leading], *(given[v] for v in new.reads))
+    tick = operator.tick if new.random else None
+    return operator.replaced(kernel=new, key=(TENSOR,) * len(inputs), inputs=inputs, tick=tick)
+
+
 def _words(key: Any, iteration: Any) -> Any:
     """The random words of an iteration, from the words of a key; None for blocks that draw nothing."""
     if key is None:
@@ -145,6 +151,9 @@ class Branches(BlockKernel):
         self.results = [_joined(values) for values in zip(*(b.outputs for b in blocks))]
         differ = any(v.trials != trials for b in blocks for v, (trials, _) in zip(b.outputs, self.results))
         super().__init__(name, blocks, ["pred" if keys is None else "branch_index"], differ)
+
+    def with_blocks(self, blocks: list[Block]) -> Branches:
+        return type(self)(self.name, blocks, self.keys)
 
     def _position(self, choice: Any) -> Any:
         """The number of the block."""
@@ -204,6 +213,9 @@ class Loop(BlockKernel):
         self.results = [(v.trials, v.dtype) for v in self.variables]
         names = [v.name for v in self.variables]
         super().__init__(name, (condition, body), names, shapes_change)
+
+    def with_blocks(self, blocks: list[Block]) -> Loop:
+        return type(self)(self.name, *blocks, self.shapes_change)
 
     def _call(self, *arrays: Any) -> list:
         key = jax.random.key_data(arrays[0]) if self.random else None

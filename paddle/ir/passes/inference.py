@@ -8,6 +8,7 @@ from typing import Any
 from ...engine.executable import TENSOR, Static
 from ...engine.op import registry
 from ...engine.value import Value
+from ..control_flow import with_operators
 from ..program import Graph, Operator, Pullback, parameter_names
 from .base import register
 
@@ -87,4 +88,4 @@ def _for_inference(operator: Operator) -> Operator:
     blocks = getattr(operator.kernel, "blocks", ())
     if not blocks or isinstance(operator, Pullback):
         return operator
-    return operator.replaced(kernel=operator.kernel.with_operators([for_inference(b.operators) for b in blocks]))
+    return with_operators(operator, [for_inference(b.operators) for b in blocks])
