@@ -20,6 +20,17 @@ from .programdesc import BlockDesc, OpDesc, ProgramDesc
 
 MAIN_SLOTS = ("Out", "Output", "Y", "out", "y", "Hidden", "OutputBox", "Loss")
 _DEEPEST = 64  # blocks inside blocks
+# what damaged attributes make of Python code
+_UNFIT = (
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    ZeroDivisionError,
+    OverflowError,
+    AssertionError,
+    MemoryError,
+)
 
 
 class Scope(collections.ChainMap):
@@ -62,7 +73,12 @@ class Translation:
         if translator is None:
             raise NotImplementedError(f"the operator {op.type!r} of legacy models")
         try:
-            found = translator(Call(op, scope, self))
+            try:
+                found = translator(Call(op, scope, self))
+            except _UNFIT as e:
+                raise errors.ValueError_(
+                    f"{op.type}: its inputs and attributes do not fit together ({type(e).__name__}: {e})"
+                ) from e
         except Exception as e:
             if not getattr(e, "_placed", False):
                 e._placed = True  # type: ignore[attr-defined]

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..engine import errors
 
 # VarType.Type: element types, and the kinds of variables that are not tensors
@@ -165,7 +167,13 @@ def _real(code: str) -> Callable:
     return read
 
 
-_float, _double = _real("f"), _real("d")
+def _float(value: Any) -> float:
+    """The shortest decimal number for a float32, so that 0.001 is 0.001."""
+    found = _single(value)
+    return float(str(np.float32(found)))
+
+
+_single, _double = _real("f"), _real("d")
 
 
 def _repeated(wire: int, value: Any, read: Callable) -> list:

@@ -7,6 +7,7 @@ without one.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -111,11 +112,23 @@ class Call:
         return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
+_constants: weakref.WeakKeyDictionary[Value, np.ndarray] = weakref.WeakKeyDictionary()
+
+
+def remember(tensor: Tensor, array: Any) -> Tensor:
+    """Note the elements of a small constant; those of integers a program knows by itself."""
+    if isinstance(tensor._value, Value):
+        _constants[tensor._value] = np.asarray(array)
+    return tensor
+
+
 def constant(tensor: Tensor) -> np.ndarray | None:
     """The elements of a tensor when they are the same in every run."""
     value = tensor._value
     if not isinstance(value, Value):
         return np.asarray(value)
+    if value in _constants:
+        return _constants[value]
     known = value.known
     if known is None or not all(np.array_equal(k, known[0]) for k in known):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import paddle
 
 from ...engine import errors
+from ...engine.modes import modes
 from ...engine.tensor import Tensor
 from .call import Call, constant, number, translates
 
@@ -153,11 +154,10 @@ def while_(op):
     (condition,) = op.desc.inputs["Condition"]
     written = {n for o in translation.program.blocks[block].operators for names in o.outputs.values() for n in names}
     carried = [condition, *sorted(n for n in written if n != condition and op.scope.get(n) is not None)]
-    if constant(op.scope[condition]) is not None and all(
-        not isinstance(op.scope[n], Tensor) or constant(op.scope[n]) is not None for n in carried
-    ):
-        return _loop_now(op, block, condition, carried)
     arrays = [n for n in carried if isinstance(op.scope[n], list)]
+    known = constant(op.scope[condition])
+    if modes.program is None or arrays and known is not None:
+        return _loop_now(op, block, condition, carried)
     if arrays:
         raise NotImplementedError(
             f"while: the array of tensors {arrays[0]!r} grows in a loop whose length depends on data; run the model "
@@ -178,13 +178,17 @@ def while_(op):
 
 
 def _loop_now(op: Call, block: int, condition: str, carried: list[str]) -> dict:
-    """A loop whose condition is known in every round."""
+    """A loop whose condition is known in every round; in a program its rounds follow one another."""
+    rounds = 0
     while True:
         known = constant(op.scope[condition])
         if known is None:
             raise NotImplementedError("while: a condition that is known at first and depends on data later")
         if not known.reshape(-1)[0]:
             return {}
+        rounds += 1
+        if modes.program is not None and rounds > 1000:
+            raise NotImplementedError("while: more than 1000 rounds of a loop that fills an array of tensors")
         inner = op.scope.new_child({n: op.scope[n] for n in carried})
         op.translation.run_block(block, inner)
         op.scope.update((n, inner[n]) for n in carried)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import paddle
 from paddle.nn import functional as F
 
+from ...engine import errors
 from ...engine.tensor import Tensor
-from .call import Call, number, translates
+from .call import Call, number, remember, translates
 from .shape import constant_of, values
 
 
@@ -33,7 +36,11 @@ def fill_constant(op):
     dtype = op.dtype("dtype", "float32")
     if op.has("ValueTensor"):
         return paddle.expand(op["ValueTensor"].reshape([]).cast(dtype), _shape(op))
-    return paddle.full(_shape(op), _fill_value(op, dtype), dtype)
+    shape, value = _shape(op), _fill_value(op, dtype)
+    out = paddle.full(shape, value, dtype)
+    if len(shape) < 2 and (not shape or shape[0] == 1):
+        remember(out, np.full(shape, value, dtype))
+    return out
 
 
 @translates("fill_constant_batch_size_like")
@@ -80,30 +87,41 @@ def full_int_array(op):
     return constant_of(list(op.attr("value", [])), op.dtype("dtype", "int64"))
 
 
+def _check_count(op: Call, count: float) -> None:
+    """Constants are made while a model is read: a small file must not need much memory."""
+    if not count <= 2**26:
+        raise errors.ValueError_(f"{op.type}: a constant of {count:.0f} elements; allowed are {2**26}")
+
+
 @translates("range")
 def range_(op):
     start, end, step = (number(op[slot]) for slot in ("Start", "End", "Step"))
+    if not any(isinstance(v, Tensor) for v in (start, end, step)) and step:
+        _check_count(op, (end - start) / step)
     return paddle.arange(start, end, step, dtype=op["Start"].dtype)
 
 
 @translates("linspace")
 def linspace(op):
     start, stop, count = (number(op[slot]) for slot in ("Start", "Stop", "Num"))
+    if not isinstance(count, Tensor):
+        _check_count(op, count)
     return paddle.linspace(start, stop, count, dtype=op.dtype("dtype", "float32"))
 
 
 @translates("eye")
 def eye(op):
-    columns = number(op.attr("num_columns", -1))
-    return paddle.eye(
-        number(op.attr("num_rows")), None if columns == -1 else columns, dtype=op.dtype("dtype", "float32")
-    )
+    rows, columns = number(op.attr("num_rows")), number(op.attr("num_columns", -1))
+    columns = rows if columns == -1 else columns
+    _check_count(op, rows * columns)
+    return paddle.eye(rows, columns, dtype=op.dtype("dtype", "float32"))
 
 
 @translates("tril_indices", "triu_indices")
 def tril_indices(op):
     function = getattr(paddle, op.type)
     row, column = op.attr("rows", op.attr("row")), op.attr("cols", op.attr("col"))
+    _check_count(op, row * column)
     return {"out": function(row, column, op.attr("offset", 0), dtype=op.dtype("dtype", "int64"))}
 
 

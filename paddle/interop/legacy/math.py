@@ -155,8 +155,6 @@ def matmul(op):
     out = paddle.matmul(x, y, *(bool(op.attr(f, False)) for f in flags))
     alpha = op.attr("alpha" if old else "matmul_alpha", 1.0)
     out = out if alpha == 1.0 else out * alpha
-    if len(out.shape) == 0 and old:
-        out = out.reshape([1])
     if op.has("ResidualData"):
         out = out + op["ResidualData"]
     if not old:

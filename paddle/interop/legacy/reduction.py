@@ -33,10 +33,8 @@ def _axes(op: Call, x, name: str = "dim", flag: str = "reduce_all") -> list | No
 def reduce(op: Call):
     x, dtype = op["X"], op.dtype("out_dtype")
     axes, keep = _axes(op, x), bool(op.attr("keep_dim", False))
-    if op.type in ("reduce_sum", "reduce_prod"):  # these do not widen integers
-        return REDUCTIONS[op.type](
-            x, axes, keepdim=keep, dtype=dtype or (x.dtype if x.dtype != paddle.bool else "int64")
-        )
+    if op.type in ("reduce_sum", "reduce_prod"):
+        return REDUCTIONS[op.type](x, axes, keepdim=keep, dtype=dtype)
     out = REDUCTIONS[op.type](x, axes, keepdim=keep)
     return out.cast(dtype) if dtype is not None and out.dtype.name != dtype else out
 
