@@ -7,6 +7,7 @@ and passes work as for a program that was written by hand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -75,11 +76,16 @@ class _Reader:
         names = [n.attributes["name"] for n in nodes]
         if len(set(names)) != len(names):
             raise damaged("two parameters have one name")
-        arrays = read_combined(params or b"", sorted(names)) if names or params else {}
+        kept = sorted(n.attributes["name"] for n in nodes if n.attributes["persistable"])
+        arrays = read_combined(params or b"", kept) if kept or params else {}
         self.parameters: dict[str, Tensor] = {}
         for node in nodes:
             name, trainable = node.attributes["name"], node.attributes["trainable"]
-            array, kind = arrays[name], node.results[0][1]
+            kind = node.results[0][1]
+            if not node.attributes["persistable"]:  # scratch memory: not in the file
+                self.parameters[name] = _scratch(name, kind)
+                continue
+            array = arrays[name]
             if kind is None or array.dtype.name != kind.dtype or not _fits(array.shape, kind.shape):
                 raise damaged(
                     f"the parameter {name!r} is {array.dtype.name}{list(array.shape)} in the file of parameters, but "
@@ -265,6 +271,12 @@ def _numpy(name: str) -> np.dtype:
     import ml_dtypes
 
     return np.dtype(getattr(ml_dtypes, name, None) or name)
+
+
+def _scratch(name: str, kind: Type | None) -> Tensor:
+    if kind is None or kind.dtype is None or any(n < 0 for n in kind.shape) or math.prod(kind.shape) > 1 << 24:
+        raise damaged(f"the variable {name!r} has no usable type")
+    return _parameter(name, np.zeros(kind.shape, _numpy(kind.dtype)), False)
 
 
 def _parameter(name: str, array: np.ndarray, trainable: bool) -> Tensor:

@@ -117,8 +117,10 @@ def _node(tree: Any, depth: int) -> Node:
         if len(fields) != 4 or not isinstance(fields[3], str):
             raise damaged("a parameter without a name")
         kept = tree.get("OA")  # persistable, stop_gradient, trainable
-        trainable = isinstance(kept, list) and len(kept) == 3 and kept[2] == 1
-        return Node(name, {"name": fields[3], "trainable": trainable}, [], [_result(tree.get("O"))], [])
+        if not isinstance(kept, list) or len(kept) != 3:
+            kept = [1, 1, 0]
+        attributes = {"name": fields[3], "persistable": kept[0] == 1, "trainable": kept[2] == 1}
+        return Node(name, attributes, [], [_result(tree.get("O"))], [])
     results = [_result(r) for r in _get(tree, "O", list, f"the operation {name}")]
     operands = [_get(i, "%", int, f"an operand of {name}") for i in _get(tree, "I", list, f"the operation {name}")]
     attributes = {}

@@ -116,6 +116,30 @@ def _arithmetic(name: str) -> Any:
 for _name in """add subtract multiply divide maximum minimum fmax fmin remainder floor_divide heaviside nextafter copysign
     bitwise_and bitwise_or bitwise_xor gammaincc dot""".split():
     WRITERS[_name] = _arithmetic(_name)
+
+
+def _by_number(name: str, usual: Any) -> Any:
+    """Sums and products of a float tensor and a number are one `scale`, as officially."""
+
+    def write(w: Writing, a: SimpleNamespace) -> Any:
+        dtype, shape = w.results[0]
+        number = next((n for n in (a.x, a.y) if type(n) in (int, float)), None)
+        if number is None or dtype not in ("float32", "float16", "bfloat16"):
+            return usual(w, a)
+        factor, bias = {
+            "add": (1.0, number), "subtract": (1.0, -number) if a.y is number else (-1.0, number),
+            "multiply": (number, 0.0),
+        }[name]  # fmt: skip
+        x = w.ref(a.y if a.x is number else a.x, dtype)
+        if not np.isfinite([factor, bias]).all() or not np.isfinite(np.float32([factor, bias])).all():
+            return usual(w, a)
+        return w.op("scale", x, w.full(float(factor), "float32", [1], "cpu"), bias=bias, bias_after_scale=True)
+
+    return write
+
+
+for _name in "add subtract multiply".split():
+    WRITERS[_name] = _by_number(_name, WRITERS[_name])
 WRITERS["pow"] = _arithmetic("elementwise_pow")
 WRITERS["kron"] = _arithmetic("kron")
 WRITERS["bitwise_left_shift"] = lambda w, a: w.op(

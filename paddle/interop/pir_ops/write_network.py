@@ -322,7 +322,7 @@ def _interpolate(w: Writing, a: SimpleNamespace) -> Any:
     n = x.ndim - 2
     size, scale = getattr(a, "size", None), getattr(a, "scale", None)
     name = {"linear": "linear", "nearest": "nearest", "bilinear": "bilinear", "trilinear": "trilinear", "bicubic": "bicubic"}[a.mode]
-    layout = {1: ("NCHW", "NHWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}[n][a.last]
+    layout = "NHWC" if a.last else "NCHW"  # for any rank
     results = w.results
     if n == 1 and name == "nearest":
         x, results = _widened(w, x, a.last), _wide_results(w, a.last)
@@ -624,7 +624,12 @@ def _reduced(loss: Any, reduction: str) -> Any:
     return P.mean(loss) if reduction == "mean" else P.sum(loss) if reduction == "sum" else loss
 
 
-COMPOSED["reduce_loss"] = lambda loss, reduction: P.assign(loss) if reduction == "none" else _reduced(loss, reduction)
+@composes("reduce_loss")
+def _reduce_loss(loss: Any, weight: Any = None, reduction: str = "mean") -> Any:
+    loss = loss if weight is None else loss * weight
+    return P.assign(loss) if reduction == "none" else _reduced(loss, reduction)
+
+
 COMPOSED["mse_loss"] = lambda input, label, reduction: _reduced(P.square(input - label), reduction)
 COMPOSED["l1_loss"] = lambda input, label, reduction: _reduced(P.abs(input - label), reduction)
 WRITERS["log_loss"] = lambda w, a: w.op("log_loss", a.input, a.label, epsilon=float(a.epsilon))
@@ -699,6 +704,14 @@ def _cross_entropy_composed(x: Any, label: Any, weight: Any = None, ignore_index
         return _reduced(loss, reduction)
     kept = (label != ignore_index).astype(x.dtype)
     return P.sum(loss) / P.clip(P.sum(kept), min=1.0)
+
+
+@writes("accuracy")
+def _accuracy(w: Writing, a: SimpleNamespace) -> Any:
+    x = w.ref(a.input)
+    shape = (x.shape[0], a.k)
+    best = w.op("topk", x, w.full(a.k, "int32", [1], "cpu"), results=[(x.dtype, shape), ("int64", shape)])
+    return w.op("accuracy", *best, w.cast(a.label, "int64"))
 
 
 # ---- graphs ----
