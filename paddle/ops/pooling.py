@@ -148,13 +148,31 @@ def _max_pool(x, name, n, kernel_size, stride, padding, ceil_mode, data_format):
     return out
 
 
+def _places(shape, axes, ndim):
+    """The flat position of each element within the spatial axes, int32, of length 1 along the other axes."""
+    index = jnp.arange(int(np.prod([shape[a] for a in axes])), dtype=np.int32).reshape([shape[a] for a in axes])
+    return jnp.expand_dims(index, [i for i in range(ndim) if i not in axes])
+
+
+def _fixed_max_with_index(x, windows):
+    """The maxima of fixed windows and their positions, from strided slices."""
+    index = _places(x.shape, [w.axis for w in windows], x.ndim)
+    for w in reversed(windows):
+        # padding before stands for the first element: it is that one's place that counts when nothing is larger
+        edges = [(w.before, w.after) if a == w.axis else (0, 0) for a in range(x.ndim)]
+        values, places = w.slices(w.pad(x, _lowest(x.dtype))), w.slices(jnp.pad(index, edges, "edge"))
+        x, index = next(values), next(places)
+        for value, place in zip(values, places):
+            larger = ~(value <= x) & ~jnp.isnan(x) if jnp.issubdtype(x.dtype, jnp.floating) else value > x
+            x, index = jnp.where(larger, value, x), jnp.where(larger, place, index)
+    return x, jnp.broadcast_to(index, x.shape)
+
+
 def _max_with_index(x, axes, starts, ends, spans):
     """The maxima of windows [start, end) along each axis and their flat positions within the spatial axes (int32).
     `spans` are the lengths of the longest windows."""
     n = len(axes)
-    shape = [x.shape[a] for a in axes]
-    index = jnp.arange(int(np.prod(shape)), dtype=np.int32).reshape(shape)
-    index = jnp.broadcast_to(jnp.expand_dims(index, [i for i in range(x.ndim) if i not in axes]), x.shape)
+    index = jnp.broadcast_to(_places(x.shape, axes, x.ndim), x.shape)
     for k in reversed(range(n)):
         axis, length = axes[k], x.shape[axes[k]]
         at = starts[k][:, None] + np.arange(spans[k])
@@ -191,10 +209,7 @@ def _max_pool_with_index(x, name, n, kernel_size, stride, padding, ceil_mode):
     windows = _read(name, n, x, kernel_size, stride, padding, ceil_mode, window.FORMATS[n][0])
     if _empty(x, windows):
         return jnp.zeros(_shape(x, windows), x.dtype), jnp.zeros(_shape(x, windows), np.int32)
-    bounds = [w.bounds for w in windows]
-    return _max_with_index(
-        x, [w.axis for w in windows], [b[0] for b in bounds], [b[1] for b in bounds], [w.reach for w in windows]
-    )
+    return _fixed_max_with_index(x, windows)
 
 
 def _max(name, n, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format):
