@@ -106,10 +106,11 @@ def settle(recorded: list[Recorded], outputs: list[list[Tensor]], looping: bool 
         for t in tensors:
             r.block.note(r.recorder.value_of(t), t)
         for value, tensor in r.block.live.items():
-            live.setdefault(value, tensor)
+            if value not in live or tensor._node.seq < live[value]._node.seq:
+                live[value] = tensor
     for r, tensors in zip(recorded, outputs):
         block = r.block
-        flowing = {*live, *(v for o, mask in block.uses if mask for v in o.outputs)}
+        flowing = {*live, *(v for o, nodes in block.uses if any(nodes) for v in o.outputs)}
         if looping and modes.grad:
             flowing.update(v for v in block.inputs if is_inexact(v.dtype))
         uses, block.uses, block.operators = block.uses, [], []
@@ -121,13 +122,13 @@ def settle(recorded: list[Recorded], outputs: list[list[Tensor]], looping: bool 
                     stopped[value] = stop_gradient(_make(value))._value
             return stopped[value]
 
-        for operator, mask in uses:
+        for operator, nodes in uses:
             if any(is_inexact(v.dtype) for v in operator.outputs):
                 inputs = tuple(
                     stop(x)
-                    if isinstance(x, Value) and x in flowing and not mask >> i & 1 and is_inexact(x.dtype)
+                    if isinstance(x, Value) and x in flowing and is_inexact(x.dtype) and not block.flows(x, node, live)
                     else x
-                    for i, x in enumerate(operator.inputs)
+                    for x, node in zip(operator.inputs, nodes)
                 )
                 if inputs != operator.inputs:
                     operator = operator.replaced(inputs=inputs)
@@ -135,7 +136,7 @@ def settle(recorded: list[Recorded], outputs: list[list[Tensor]], looping: bool 
         block.outputs = []
         for t in tensors:
             value = r.recorder.value_of(t)
-            cut = value in flowing and is_inexact(value.dtype) and not block.note(value, t)
+            cut = value in flowing and is_inexact(value.dtype) and not block.flows(value, block.note(value, t), live)
             block.outputs.append(stop(value) if cut else value)
     return live
 

@@ -263,35 +263,44 @@ class InnerBlock(Block):
 
     Attributes:
         live: tensors through which gradients flow to the values that operators here read.
-        uses: (operator, the inputs through which gradients flow, as bits).
+        uses: (operator, for each input the node of the tape through which gradients flow, or None).
         writes: (slot, content before, content at the end) of what was overwritten in it.
         joined: (tensor, what it was at the end) of those that took over another value and history.
     """
 
     def __init__(self, inputs: Iterable[Value], parent: Block | None):
         super().__init__(inputs, parent)
+        self.inside: set[Value] = set(self.inputs)
         self.live: dict[Value, Tensor] = {}
-        self.uses: list[tuple[Operator, int]] = []
+        self.uses: list[tuple[Operator, list]] = []
         self.writes: list[tuple[Any, Any, Any]] = []
         self.joined: list[tuple] = []
 
     def append(self, operator: Operator, tensors: Iterable[Any]) -> None:
-        mask = 0
         if modes.grad and operator.kernel.differentiable:
-            for i, (value, tensor) in enumerate(zip(operator.inputs, tensors)):
-                if self.note(value, tensor):
-                    mask |= 1 << i
-        self.uses.append((operator, mask))
+            nodes = [self.note(value, tensor) for value, tensor in zip(operator.inputs, tensors)]
+        else:
+            nodes = [None] * len(operator.inputs)
+        self.uses.append((operator, nodes))
+        self.inside.update(operator.outputs)
         self.operators.append(operator)
 
-    def note(self, value: Any, tensor: Any) -> bool:
-        """Whether gradients flow through this tensor to the value it holds."""
-        flows = (
-            isinstance(value, Value) and isinstance(tensor, Tensor) and tensor._node is not None and not tensor._stop
-        )
-        if flows and value not in self.live:
+    def note(self, value: Any, tensor: Any) -> Any:
+        """The node through which gradients flow from this tensor to the value it holds, None when they do not. A tensor
+        that was detached and then made a leaf has the value of the original, but not its node."""
+        if not isinstance(value, Value) or not isinstance(tensor, Tensor) or tensor._stop or tensor._node is None:
+            return None
+        node = tensor._node
+        if value in self.inside:
+            return None if node.is_leaf else node
+        known = self.live.get(value)
+        if known is None or node.seq < known._node.seq:
             self.live[value] = tensor._snapshot()
-        return flows
+        return node
+
+    def flows(self, value: Any, node: Any, live: dict[Value, Tensor]) -> bool:
+        """Whether a node, as `note` gave it, is the one of the value itself; `live` is that of all blocks together."""
+        return node is not None and (value in self.inside or node is live[value]._node)
 
 
 class State:

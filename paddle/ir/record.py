@@ -243,11 +243,15 @@ class Recorder:
     @contextlib.contextmanager
     def inner(self, inputs: list[Value]) -> Iterator[InnerBlock]:
         """A context that records into a new block. What is overwritten inside is put back at its end, see `InnerBlock`."""
-        outer, written, joined = self.block, self.written, self.joined
+        outer, written, joined, gradients = self.block, self.written, self.joined, self.gradients
         block = InnerBlock(inputs, outer)
-        self.block, self.written, self.joined = block, {}, {}
+        self.block, self.written, self.joined, self.gradients = block, {}, {}, {}
         try:
             yield block
+            if any(reference() is not None for reference, _ in self.gradients.values()):
+                raise errors.NotImplemented_(
+                    "backward() inside of a branch or loop of a program, for a tensor from outside; use paddle.grad"
+                )
             block.joined = [(tensor, tensor._snapshot()) for tensor, *_ in self.joined.values()]
         finally:
             block.writes = list(self.changes())
@@ -255,7 +259,11 @@ class Recorder:
                 slot.value = first
             for tensor, *before in self.joined.values():
                 tensor._storage, tensor._node, tensor._index, tensor._stop = before
-            self.block, self.written, self.joined = outer, written, joined
+            for reference, first in self.gradients.values():
+                tensor = reference()
+                if tensor is not None:
+                    tensor._grad = first
+            self.block, self.written, self.joined, self.gradients = outer, written, joined, gradients
 
     def joins(self, tensor: Tensor) -> None:
         """Called before a tensor takes over the value and the history of another one."""

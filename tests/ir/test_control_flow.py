@@ -154,9 +154,11 @@ def test_detached_tensors_carry_no_gradient():
             with paddle.no_grad():
                 e = x * 7
             y = x * 2
-            return [x * d + e * x, y.detach() * x]
+            leaf, other = y.detach(), x.detach()
+            leaf.stop_gradient = other.stop_gradient = False
+            return [x * d + e * x, y.detach() * x + y * y, leaf * x + other * x * x]
 
-        return cond(x.sum() > 0, branch, lambda: [x.detach() * x, x])
+        return cond(x.sum() > 0, branch, lambda: [x.detach() * x, x, x * 2])
 
     same_as_eager(function, X, more=[(-X,)])
 
@@ -209,6 +211,32 @@ def test_a_branch_that_follows_from_lengths_is_chosen_while_compiling():
         assert run(graph, out, x=np.ones((rows, 2), np.float32))[0][0].tolist() == [want, want]
 
 
+def test_a_flag_from_outside_is_read_in_every_run():
+    flag = paddle.to_tensor(True)
+    graph, out = build(lambda x: cond(flag, lambda: x * 2, lambda: x * 3), x=((2,), np.float32))
+    one = np.ones(2, np.float32)
+    assert run(graph, out, x=one)[0][0].tolist() == [2, 2]
+    flag.set_value(np.array(False))
+    assert run(graph, out, x=one)[0][0].tolist() == [3, 3]
+
+
+def test_backward_in_a_branch():
+    outside = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+
+    def penalty(x):
+        y = x.detach()
+        y.stop_gradient = False
+        (y * y * y).sum().backward()
+        return y.grad * x
+
+    same_as_eager(lambda x: cond(x.sum() > 0, lambda: penalty(x), lambda: x), X, order=1)
+    with pytest.raises(NotImplementedError, match="use paddle.grad"):
+        build(
+            lambda x: cond(x.sum() > 0, lambda: [(outside * x).sum().backward(), x][1], lambda: x), x=((2,), np.float32)
+        )
+    assert outside.grad is None
+
+
 # ---- loops ----
 
 
@@ -244,6 +272,16 @@ def test_loop_gradients_numerically():
                 moved[which][i] += sign * 1e-6
                 sides.append(loss(*moved))
             np.testing.assert_allclose(gradient[i], (sides[0] - sides[1]) / 2e-6, rtol=1e-7, atol=1e-8)
+
+
+def test_loop_of_complex_numbers():
+    def function(x):
+        z = paddle.complex(x, x * x)
+        w = paddle.complex(x.cos(), x)
+        z = while_loop(lambda i, z: i < 3, lambda i, z: [i + 1, (z * w).exp() - z], [paddle.zeros([], "int64"), z])[1]
+        return cond(x.sum() > 0, lambda: z * z, lambda: z).abs()
+
+    same_as_eager(function, X * 0.3, order=1)
 
 
 def test_loop_from_scratch_third_order(monkeypatch):
