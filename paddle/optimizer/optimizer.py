@@ -17,7 +17,7 @@ from ..engine import tensor as _tensor
 from ..engine.modes import modes
 from ..engine.row_sparse import SelectedRows
 from ..engine.tensor import Parameter, Tensor, _make
-from ..engine.value import ABSTRACT
+from ..engine.value import ABSTRACT, Value
 from ..nn.clip import ClipGradBase
 from ..regularizer import L2Decay, WeightDecayRegularizer
 from .lr import LRScheduler
@@ -340,8 +340,10 @@ class Optimizer:
             >>> loss.backward()
             >>> _ = paddle.optimizer.SGD(0.1, parameters=[w]).minimize(loss)
         """
-        if modes.program is not None:
-            return modes.program.minimize(self, loss, startup_program, parameters, no_grad_set)
+        if isinstance(loss, Tensor) and isinstance(loss._value, Value):
+            from ..static.backward import minimize, recorder_of
+
+            return minimize(recorder_of([loss]), self, loss, startup_program, parameters, no_grad_set)
         pairs = self.backward(loss, startup_program, parameters, no_grad_set)
         self.apply_gradients(pairs)
         return [], pairs
@@ -355,6 +357,10 @@ class Optimizer:
         callbacks: Any = None,
     ) -> list[tuple[Tensor, Tensor]]:
         """The parameters that have a gradient, with their gradients; `loss.backward()` has computed them."""
+        if isinstance(loss, Tensor) and isinstance(loss._value, Value):
+            from ..static.backward import backward
+
+            return backward(self, loss, parameters, no_grad_set)
         chosen = None if parameters is None else {id(p) for p in parameters}
         excluded = {p if isinstance(p, str) else p.name for p in no_grad_set or ()}
         return [
@@ -366,7 +372,14 @@ class Optimizer:
     @_clean
     def apply_gradients(self, params_grads: list[tuple[Tensor, Tensor]]) -> list:
         """Make a step with the given gradients; returns an empty list."""
-        self._apply([(p, g) for p, g in params_grads if g is not None])
+        pairs = [(p, g) for p, g in params_grads if g is not None]
+        if pairs and isinstance(pairs[0][1]._value, Value):
+            from ..static.backward import recorder_of
+            from .program import add_step
+
+            add_step(recorder_of([g for _, g in pairs]), self, pairs)
+        else:
+            self._apply(pairs)
         return []
 
     def _apply(self, pairs: list[tuple[Tensor, Tensor]], inverse_scale: Any = None) -> Any:

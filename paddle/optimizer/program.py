@@ -12,12 +12,21 @@ import numpy as np
 from ..engine import place as places
 from ..engine.dtype import to_dtype
 from ..engine.executable import Kernel
+from ..engine.modes import set_mode
 from ..engine.tensor import Tensor, _make
 from ..nn.clip import _each
 from .multi_tensor import Spec, _updated
 from .optimizer import _is_custom
 
-__all__ = ["record_step"]
+__all__ = ["add_step", "record_step"]
+
+
+def add_step(recorder: Any, optimizer: Any, pairs: list[tuple[Tensor, Tensor]]) -> None:
+    """Append a step as a part of the program that only training runs."""
+    from ..static.backward import training_part
+
+    with recorder, set_mode(grad=False, amp=None), training_part(recorder):
+        record_step(recorder, optimizer, pairs)
 
 
 def record_step(recorder: Any, optimizer: Any, pairs: list[tuple[Tensor, Tensor]]) -> None:
@@ -30,6 +39,9 @@ def record_step(recorder: Any, optimizer: Any, pairs: list[tuple[Tensor, Tensor]
 
 
 def _learning_rate(graph: Any, optimizer: Any) -> Tensor:
+    variable = getattr(optimizer, "_rate_variable", None)
+    if variable is not None:  # computed by the program itself
+        return variable.reshape([]).astype("float32")
     name = f"learning_rate_{sum(n.startswith('learning_rate_') for n in graph.inputs)}"
     value = graph.add_input(name, [], np.float32)
     graph.provided[name] = optimizer.get_lr

@@ -66,7 +66,7 @@ class ExponentialMovingAverage:
     @errors.clean
     def update(self) -> None:
         """Add the step of the averages to the program; to be called after `minimize`."""
-        with self._program.recorder, set_mode(grad=False, amp=None):
+        with self._program.recorder, set_mode(grad=False, amp=None), self._program.training_part():
             self._steps._rebind(self._steps + 1)
             if self._thres_steps is not None:
                 steps = self._thres_steps.astype("float32").reshape([1])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from ..engine import autograd, errors
-from ..engine.modes import modes, set_mode
+from ..engine.modes import modes
 from ..engine.tensor import Parameter, Tensor
 from ..engine.value import Value
-from .program import default_main_program
+from .program import default_main_program, programs
 
 __all__ = ["append_backward", "gradients"]
 
@@ -17,14 +18,27 @@ def _list(value: Any) -> list:
     return [] if value is None else list(value) if isinstance(value, (list, tuple, set)) else [value]
 
 
-def _recorder() -> Any:
-    return modes.program if modes.program is not None else default_main_program().recorder
+def recorder_of(tensors: list) -> Any:
+    """The recorder of the program that is being built, or else of the one that the variables belong to."""
+    if modes.program is not None:
+        return modes.program
+    values = {t._value for t in tensors if isinstance(t, Tensor)}
+    for program in list(programs):
+        if any(v in values for o in program.block.operators for v in o.outputs):
+            return program.recorder
+    return default_main_program().recorder
 
 
 def _blocked(recorder: Any, no_grad_set: Any) -> list[Tensor]:
     names = {v for v in _list(no_grad_set) if isinstance(v, str)}
     found = [v for v in _list(no_grad_set) if isinstance(v, Tensor)]
     return found + [p for p in recorder.graph.all_parameters() if p.name in names]
+
+
+def training_part(recorder: Any) -> Any:
+    """A context: a clone of the program for testing leaves out what is added inside."""
+    part = getattr(recorder.graph, "training_part", contextlib.nullcontext)
+    return part()
 
 
 @errors.clean
@@ -43,14 +57,13 @@ def gradients(targets: Any, inputs: Any, target_gradients: Any = None, no_grad_s
         TypeError: what is no variable.
         ValueError: lists of different length.
     """
-    recorder = _recorder()
     targets, inputs = _list(targets), _list(inputs)
+    recorder = recorder_of(targets)
     for argument, group in (("targets", targets), ("inputs", inputs)):
         if not group or not all(isinstance(t, Tensor) for t in group):
             raise errors.TypeError_(f"gradients: {argument} must be a variable or a list of variables")
     given = None if target_gradients is None else _list(target_gradients)
-    start = len(recorder.block.operators)
-    with recorder:
+    with recorder, training_part(recorder):
         found = autograd.grad(
             targets,
             inputs,
@@ -59,7 +72,6 @@ def gradients(targets: Any, inputs: Any, target_gradients: Any = None, no_grad_s
             allow_unused=True,
             no_grad_vars=_blocked(recorder, no_grad_set),
         )
-    recorder.graph.training.update(recorder.block.operators[start:])
     return found
 
 
@@ -87,7 +99,7 @@ def append_backward(
         TypeError: `loss` is no variable of a program.
         ValueError: `loss` has several elements.
     """
-    recorder = _recorder()
+    recorder = recorder_of([loss])
     if not isinstance(loss, Tensor) or not isinstance(loss._value, Value):
         raise errors.TypeError_(f"append_backward: loss must be a variable, got {errors.describe(loss)}")
     if loss._value.size != 1:
@@ -117,18 +129,17 @@ def _named(graph: Any, name: str, given: Any) -> list[Parameter]:
     return found
 
 
+def backward(optimizer: Any, loss: Any, parameters: Any, no_grad_set: Any) -> list[tuple[Tensor, Tensor]]:
+    """The (parameter, gradient) pairs of an optimizer's parameters, added to the program of the loss."""
+    return append_backward(loss, optimizer._given if parameters is None else parameters, no_grad_set)
+
+
 def minimize(
     recorder: Any, optimizer: Any, loss: Any, startup_program: Any, parameters: Any, no_grad_set: Any
 ) -> tuple[list, list]:
     """Add gradients and the optimizer's updates to the program. Returns ([], list of (parameter, gradient))."""
-    from ..optimizer.program import record_step
+    from ..optimizer.program import add_step
 
-    chosen = parameters
-    if chosen is None and optimizer._given is not None:
-        chosen = optimizer._given
-    pairs = append_backward(loss, chosen, no_grad_set)
-    start = len(recorder.block.operators)
-    with recorder, set_mode(grad=False, amp=None):
-        record_step(recorder, optimizer, pairs)
-    recorder.graph.training.update(recorder.block.operators[start:])
+    pairs = backward(optimizer, loss, parameters, no_grad_set)
+    add_step(recorder, optimizer, pairs)
     return [], pairs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,6 +32,9 @@ __all__ = [
 ]
 
 
+programs: weakref.WeakSet[Program] = weakref.WeakSet()  # all that are alive
+
+
 class Program(Graph):
     """A list of operators with the inputs that it is fed and the variables that it keeps in a scope.
 
@@ -56,6 +60,7 @@ class Program(Graph):
         self.feeds: list[str] = []  # of a loaded program
         self.fetches: list[Value] = []
         self.executables: dict[tuple, Any] = {}
+        programs.add(self)
 
     # ---- text ----
     def __str__(self) -> str:
@@ -178,6 +183,16 @@ class Program(Graph):
         return other
 
     # ---- building ----
+    @contextlib.contextmanager
+    def training_part(self) -> Iterator[None]:
+        """A context: a clone for testing leaves out what is added inside."""
+        block = self.recorder.block
+        start = len(block.operators)
+        try:
+            yield
+        finally:
+            self.training.update(block.operators[start:])
+
     def add_input(self, name: str, shape: Any, dtype: Any) -> Value:
         shape = [-1 if d is None else int(d) for d in shape]
         value = Value(name, tuple(tuple(p if d < 0 else d for d in shape) for p in PROBES), dtype)
