@@ -43,9 +43,20 @@ def _convolve(x, w, stride, pads, dilation, groups, last, interior=None):
         return jnp.expand_dims(out, axes)
 
     def general(x, w):
+        if n == 3 and max(stride) > 1:
+            return jax.lax.platform_dependent(x, w, cpu=padded_first, default=direct)
+        return direct(x, w)
+
+    def direct(x, w, pads=pads):
         return jax.lax.conv_general_dilated(
             x, w, stride, pads, interior, dilation, _layout(n, last), feature_group_count=groups
         )
+
+    def padded_first(x, w):  # with padding inside, XLA's compiler for CPUs ends the process at some gradients
+        config = [(0, 0, 0)] * x.ndim
+        for a, (before, after) in zip(axes, pads):
+            config[a] = (before, after, 0)
+        return direct(jax.lax.pad(x, jnp.zeros((), x.dtype), config), w, [(0, 0)] * n)
 
     if w.shape[1] == 1 and np.prod(kernel) <= 128:
 
@@ -58,7 +69,7 @@ def _convolve(x, w, stride, pads, dilation, groups, last, interior=None):
         def grouped(x, w):
             channels = -1 if last else 1
             parts = [
-                jax.lax.conv_general_dilated(a, b, stride, pads, interior, dilation, _layout(n, last))
+                _convolve(a, b, stride, pads, dilation, 1, last, interior)
                 for a, b in zip(jnp.split(x, groups, channels), jnp.split(w, groups, 0))
             ]
             return jnp.concatenate(parts, channels)

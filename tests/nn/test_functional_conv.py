@@ -215,3 +215,19 @@ def test_bad_arguments_of_the_transpose(options):
 def test_types_must_agree():
     with pytest.raises(TypeError, match="conv2d"):
         F.conv2d(paddle.ones([1, 1, 5, 5]), paddle.ones([1, 1, 3, 3]).astype("float64"))
+
+
+def test_gradient_of_a_strided_volume_compiles():
+    """A shape whose gradient, with the padding inside the convolution, ends XLA's compiler for CPUs."""
+    x = paddle.to_tensor(np.cos(np.arange(960.0)).reshape(2, 4, 5, 6, 4), stop_gradient=False)
+    w = paddle.to_tensor(np.sin(np.arange(432.0)).reshape(6, 4, 3, 2, 3), stop_gradient=False)
+    for groups, weight in ((1, w), (2, w[:, :2])):
+        out = F.conv3d(x, weight, stride=2, padding=1, groups=groups)
+        (g,) = paddle.grad((out * out).sum(), x)
+        step = np.zeros((2, 4, 5, 6, 4))
+        step[1, 2, 3, 4, 1] = 1e-5
+        sides = [
+            (F.conv3d(x + paddle.to_tensor(s * step), weight, stride=2, padding=1, groups=groups) ** 2).sum()
+            for s in (1, -1)
+        ]
+        assert abs(float(g[1, 2, 3, 4, 1]) - float(sides[0] - sides[1]) / 2e-5) < 1e-4
