@@ -161,7 +161,7 @@ class Branches(BlockKernel):
         choice = xp.reshape(choice, ())
         if self.keys is None:
             return 1 - xp.asarray(choice, np.int32)
-        position = np.int32(len(self.blocks) - 1)
+        choice, position = xp.asarray(choice, np.int64), np.int32(len(self.blocks) - 1)
         for i, key in enumerate(self.keys):
             position = xp.where(choice == key, np.int32(i), position)
         return position

@@ -54,6 +54,8 @@ def test_numbers_of_functions():
 
         y, gradient = run(chosen, i=i, gradient=True)
         assert (y == factor).all() and (gradient == factor).all()
+    small = run(lambda x, i: switch_case(i.astype("uint8"), {-1: lambda: x, 1: lambda: x * 2, 257: lambda: x * 3}))
+    assert (small[0] == 2).all()
     assert run(lambda x, i: switch_case(i, [lambda: (x, 1), lambda: (x * 2, 2)]))[1] == 2
     assert run(lambda x, i: case([(i < 0, lambda: x), (i < -5, lambda: x * 2)]))[0][0, 0] == 2
 
@@ -66,6 +68,8 @@ def test_arguments_of_another_form():
     raises(lambda x, i: cond(i, lambda: x, lambda: x), TypeError, "pred must be a Tensor of type bool, got int64")
     raises(lambda x, i: cond(x > 0, lambda: x, lambda: x), ValueError, "pred must have one element")
     raises(lambda x, i: cond(x.sum() > 0, x, x), TypeError, "true_fn must be callable")
+    raises(lambda x, i: cond(i > 0, lambda: {"a": x}, lambda: {"b": x}), ValueError, r"keys \[\['a'\]\], but false_fn")
+    raises(lambda x, i: while_loop(lambda v: i < 4, lambda v: {"b": v["a"]}, [{"a": x}]), ValueError, "body returns")
     raises(lambda x, i: while_loop(lambda i: i < 4, lambda i: i + 1, i), TypeError, "loop_vars must be a list")
     raises(lambda x, i: while_loop(lambda i: i < 4, lambda i: i + 1, []), ValueError, "must not be empty")
     raises(lambda x, i: while_loop(3, lambda i: i + 1, [i]), TypeError, "cond must be callable")
@@ -147,6 +151,32 @@ def test_dropout_in_blocks_is_switched_off_for_testing():
         executor = paddle.static.Executor()
         assert set(executor.run(main, feed=feed, fetch_list=[y])[0].tolist()) == {0.0, 2.0}
         assert executor.run(test, feed=feed, fetch_list=[y])[0].tolist() == [1.0] * 50
+
+
+def test_elements_set_in_place():
+    def loop(x, i):
+        y = x * 1
+
+        def body(i):
+            y[i] = x[i] * 2
+            return i + 1
+
+        while_loop(lambda i: i < 3, body, [i])
+        return y
+
+    for found in run(loop, gradient=True):
+        assert found.tolist() == [[1, 1], [2, 2], [2, 2]]
+
+    def branch(x, i):
+        def change():
+            y[0] = x[1] * 5
+
+        y = x * 1
+        cond(i > 0, change, lambda: None)
+        return y
+
+    y, gradient = run(branch, gradient=True)
+    assert y.tolist() == [[5, 5], [1, 1], [1, 1]] and gradient.tolist() == [[0, 0], [6, 6], [1, 1]]
 
 
 def test_while_as_a_with_statement():

@@ -43,6 +43,7 @@ class _Structure:
 
     def __init__(self, nest: Any):
         self.leaves: list = []
+        self.keys: list = []  # of the dicts in it
         self.form = self._marked(nest)
         self.marks = flatten(self.form)
 
@@ -52,6 +53,7 @@ class _Structure:
             self.leaves.append(Empty(nest.dtype) if stacked is None else stacked)
             return _Array(nest)
         if isinstance(nest, dict):
+            self.keys.append(sorted(nest))
             found = {k: self._marked(nest[k]) for k in sorted(nest)}
             return type(nest)((k, found[k]) for k in nest)
         if is_sequence(nest):
@@ -73,8 +75,14 @@ def _branches(
 
     def leaves(function: Callable) -> Callable[[], list]:
         def call() -> list:
-            structures.append(_Structure(function()))
-            return structures[-1].leaves
+            found = _Structure(function())
+            structures.append(found)
+            if found.keys != structures[0].keys:
+                raise errors.ValueError_(
+                    f"{name}: {what[0]} returns dicts with the keys {structures[0].keys}, but "
+                    f"{what[len(structures) - 1]} with {found.keys}"
+                )
+            return found.leaves
 
         return call
 
@@ -177,10 +185,19 @@ def while_loop(cond: Callable, body: Callable, loop_vars: Any, is_test: bool = F
             variables = step(variables)
         return type(loop_vars)(variables)
     structure = _Structure(list(loop_vars))
+
+    def after(leaves: list) -> list:
+        found = _Structure(step(structure.build(leaves)))
+        if found.keys != structure.keys:
+            raise errors.ValueError_(
+                f"while_loop: the loop variables are dicts with the keys {structure.keys}, body returns {found.keys}"
+            )
+        return found.leaves
+
     found = record_loop(
         "while_loop",
         lambda leaves: cond(*structure.build(leaves)),
-        lambda leaves: _Structure(step(structure.build(leaves))).leaves,
+        after,
         structure.leaves,
     )
     return structure.build(found)
