@@ -77,7 +77,7 @@ class Recorded:
     def call(cls, recorder: Recorder, inputs: list[Value], function: Callable[[], list]) -> Recorded:
         """Record a function that returns a list of tensors and other things."""
         with recorder.inner(inputs) as block:
-            leaves = [x._snapshot() if isinstance(x, Tensor) else x for x in function()]
+            leaves = [recorder.frozen(x) if isinstance(x, Tensor) else x for x in function()]
         return cls(recorder, block, leaves)
 
     def tensor(self, leaf: Any, dtype: Any = None, shape: Iterable[int] = ()) -> Tensor:
@@ -159,7 +159,8 @@ class Writes:
 
     def before(self) -> list[Tensor]:
         """The tensors before the operator."""
-        return [self.tensors[k][0]._snapshot() if self.tensors[k] else self._plain(s) for k, s in self.slots.items()]
+        frozen = self.recorder.frozen
+        return [frozen(self.tensors[k][0]) if self.tensors[k] else self._plain(s) for k, s in self.slots.items()]
 
     def _plain(self, slot: Any) -> Tensor:
         tensor = _over(slot)

@@ -18,7 +18,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.executable import TENSOR, Entry, Frozen, Gradient, Kernel, Sequence, Static
 from ..engine.modes import modes
-from ..engine.tensor import Tensor
+from ..engine.tensor import Tensor, _make
 from ..engine.value import Dim, Held, Value
 
 
@@ -295,7 +295,7 @@ class InnerBlock(Block):
             return None if node.is_leaf else node
         known = self.live.get(value)
         if known is None or node.seq < known._node.seq:
-            self.live[value] = tensor._snapshot()
+            self.live[value] = _make(value, tensor._node, tensor._index, False)
         return node
 
     def flows(self, value: Any, node: Any, live: dict[Value, Tensor]) -> bool:

@@ -161,6 +161,10 @@ class Recorder:
             raise errors.RuntimeError_("a program cannot be built from tensors of a function that JAX compiles")
         return self.capture(tensor).value
 
+    def frozen(self, tensor: Tensor) -> Tensor:
+        """What a tensor is now, untouched by later in-place operations on it."""
+        return _make(self.value_of(tensor), tensor._node, tensor._index, tensor._stop)
+
     def capture(self, tensor: Tensor) -> State:
         """Make a tensor that has elements part of the program: every run reads it anew."""
         slot = tensor._storage
