@@ -9,3 +9,7 @@ class GraphBreak(Exception):
 
 class Mismatch(GraphBreak, TypeError):
     """A variable differs in kind between branches, or between iterations."""
+
+
+class Grows(Mismatch):
+    """A list or dict has more entries after each iteration of a loop whose number of iterations a tensor decides."""

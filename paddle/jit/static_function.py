@@ -20,7 +20,7 @@ from ..engine.modes import modes
 from ..engine.tensor import Parameter, Tensor, _make
 from ..nn.layer import Layer
 from ..static.input_spec import InputSpec
-from .errors import GraphBreak
+from .errors import GraphBreak, Grows
 from .nest import LEAF, Structure, flatten, unflatten
 from .options import Shown
 from .program import as_program
@@ -123,6 +123,8 @@ class StaticFunction:
         self._last: Traced | None = None
         self._name: str | None = None
         functools.update_wrapper(self, function, updated=())
+        self.__dict__.setdefault("__name__", getattr(getattr(function, "func", function), "__name__", "function"))
+        self.__dict__.setdefault("__qualname__", self.__dict__["__name__"])
 
     # ---- methods ----
     def __set_name__(self, owner: type, name: str) -> None:
@@ -148,6 +150,14 @@ class StaticFunction:
     def __reduce__(self) -> Any:
         function = self.dygraph_function
         return StaticFunction, (function, self._input_spec, self._full_graph)
+
+    def _in_order(self, kwargs: dict) -> dict:
+        """Keyword arguments in the order of the parameters."""
+        if len(kwargs) < 2 or not hasattr(self._dygraph_function, "__code__"):
+            return kwargs
+        code = self._dygraph_function.__code__
+        order = {n: i for i, n in enumerate(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])}
+        return dict(sorted(kwargs.items(), key=lambda item: order.get(item[0], len(order))))
 
     @property
     def dygraph_function(self) -> Callable:
@@ -209,7 +219,7 @@ class StaticFunction:
         try:
             traced = call.trace()
         except Exception as e:
-            if self._full_graph:
+            if self._full_graph and not isinstance(e, Grows):
                 raise
             return self._break(call, e, args, kwargs)
         self._programs.setdefault(call.key, []).append(traced)
@@ -329,6 +339,7 @@ class Call:
     def __init__(self, function: StaticFunction, args: tuple, kwargs: dict):
         self.function = function
         leaves: list = []
+        kwargs = function._in_order(kwargs)
         self.structure = flatten((args, kwargs), leaves)
         names = _names(args, kwargs, function)
         specs = self._specs(args, kwargs, len(leaves))

@@ -96,10 +96,9 @@ class Attributes:
     def restore(self) -> None:
         for layer, before in zip(self.layers, self.before):
             for old, registry in zip(before, self._registries(layer)):
-                if registry != old or any(registry[k] is not old[k] for k in old):
-                    for name in [n for n in registry if n not in old]:
-                        del registry[name]
-                    registry.update(old)
+                for name in [n for n in registry if n not in old]:
+                    del registry[name]
+                registry.update((n, v) for n, v in old.items() if registry.get(n, Tracer) is not v)
 
 
 class Attribute:
@@ -197,9 +196,10 @@ class Traced:
             self.graph.block.outputs = [recorder.value_of(t) for t in self.fetched]
         self.backward = backward
         self.stops = [t._stop or t._node is None for t in self.fetched]
+        self.reached = _reached(self.fetched)
 
     def _fetch(self, tensor: Tensor) -> int:
-        self.fetched.append(tensor._snapshot())
+        self.fetched.append(self.recorder.frozen(tensor))
         return len(self.fetched) - 1
 
     def _place(self, x: Any) -> Callable:
@@ -291,7 +291,9 @@ class Traced:
         self.values = [*self.inputs, *(s.value for s in self.states)]
         graph.block.operators = self.operators
         moving = {id(a.read()): a for a in self.attributes}
-        self.readers = [moving.get(id(s.tensor)) or self.gradient_states.get(s.name) or s.tensor for s in self.states]
+        self.connected = [(a._node, a._index) in self.reached for a in self.arguments]
+        self.connected += [(s.tensor._node, s.tensor._index) in self.reached for s in self.states]
+        self.readers = [moving.get(id(s.tensor), self.gradient_states.get(s.name, s.tensor)) for s in self.states]
         gradient = self._gradient if self.backward is not None else None
         self.run = GraphFunction(self.operators, self.values, fetches, graph.ticks, gradient)
         del recorder.holders[:]
@@ -322,7 +324,9 @@ class Traced:
 
     def __call__(self, arguments: list[Tensor]) -> Any:
         """Run with these tensor arguments."""
-        outs = Outs(self.run([*arguments, *map(self._state, self.states, self.readers)]))
+        tensors = [*arguments, *map(self._state, self.states, self.readers)]
+        tensors = [t if connected or t._stop else t.detach() for t, connected in zip(tensors, self.connected)]
+        outs = Outs(self.run(tensors))
         for out, stop in zip(outs, self.stops):
             if stop and not out._stop:
                 out._node, out._index, out._stop = None, 0, True
@@ -378,6 +382,21 @@ def _filled(value: Any, tensors: list) -> Any:
     leaves: list = []
     structure = flatten(value, leaves)
     return unflatten(structure, [tensors[x.number] if x.__class__ is Argument else x for x in leaves])
+
+
+def _reached(tensors: list[Tensor]) -> set[tuple]:
+    """The places of the tape, (node, number), to which gradients of tensors flow."""
+    found: set[tuple] = set()
+    stack = [(t._node, t._index) for t in tensors if t._node is not None and not t._stop]
+    seen: set = set()
+    while stack:
+        place = stack.pop()
+        found.add(place)
+        node = place[0]
+        if node not in seen:
+            seen.add(node)
+            stack.extend((e[0], e[1]) for e in node.edges if e is not None)
+    return found
 
 
 _OWN = (GradientNode, AccumulateGrad, LoopStart, OpNode)

@@ -15,9 +15,9 @@ from ...engine.value import Dim, Value
 from ...ir import blocks
 from ...ir.blocks import NUMBERS, Recorded
 from ...ir.control_flow import Branches
-from ..errors import GraphBreak, Mismatch
+from ..errors import GraphBreak, Grows, Mismatch
 from ..nest import Structure, flatten, unflatten
-from .jumps import PREFIX
+from .jumps import PREFIX, RETURNED
 from .runtime import UNDEFINED, State
 
 _PIECES = ["one branch", "the other branch"]
@@ -99,8 +99,9 @@ def record_branch(test: Tensor, then: Callable, other: Callable | None, state: S
                 state.write(before)
                 contents.restore()
         start = End(before)
+        left = [_leaves_function(e, state.names) for e in ends]
         merged = [
-            _merge(name, i, start, ends, recorded) if name in live or "." in name else None
+            _merge(name, i, start, ends, recorded, left) if name in live or "." in name else None
             for i, name in enumerate(state.names)
         ]
     except (TypeError, ValueError) as e:
@@ -152,13 +153,21 @@ class Plan:
         self.structure, self.leaves, self.changed = structure, leaves, changed
 
 
-def _merge(name: str, i: int, start: End, ends: list[End], recorded: list[Recorded]) -> Plan:
+def _leaves_function(end: End, names: tuple[str, ...]) -> bool:
+    """Whether a branch (perhaps) returns from the function: what it does not assign is not read then."""
+    if RETURNED not in names:
+        return False
+    span = end.spans[names.index(RETURNED)]
+    return any(x is not False for x in end.raw[span])
+
+
+def _merge(name: str, i: int, start: End, ends: list[End], recorded: list[Recorded], left: list[bool]) -> Plan:
     structures = [e.structures[i] for e in ends]
     if all(s is None for s in structures):
         return Plan(None, None)
     raws = [e.raw[e.spans[i]] for e in ends]
     if None in structures:
-        return _fill_missing(name, i, structures, ends, recorded)
+        return _fill_missing(name, i, structures, ends, recorded, left)
     if structures[0] != structures[1]:
         shown = [_shown(s, r) for s, r in zip(structures, raws)]
         raise Mismatch(f"cond: {_called(name)} is {shown[0]} in one branch and {shown[1]} in the other one")
@@ -170,15 +179,10 @@ def _merge(name: str, i: int, start: End, ends: list[End], recorded: list[Record
         pair = [r.leaves[e.spans[i].start + position] for r, e in zip(recorded, ends)]
         a, b = (raw[position] for raw in raws)
         if a is b:
-            leaves.append(Plain(a) if not isinstance(a, Tensor) or _unwritten(a, recorded) else (pair,))
+            leaves.append(Plain(a))
         else:
             leaves.append(_unified(name, recorded, pair))
     return Plan(structures[0], leaves)
-
-
-def _unwritten(tensor: Tensor, recorded: list[Recorded]) -> bool:
-    """A tensor from outside that both branches hand on: what they write to it is applied anyway."""
-    return True
 
 
 def _unified(name: str, recorded: list[Recorded], pair: list) -> Any:
@@ -195,11 +199,13 @@ def _unified(name: str, recorded: list[Recorded], pair: list) -> Any:
     return Plain(pair[0]) if found is None else (found,)
 
 
-def _fill_missing(name: str, i: int, structures: list, ends: list[End], recorded: list[Recorded]) -> Plan:
-    """A variable that one branch does not assign. Only in loops, and for results of returns, something has to stand for
-    it there: NaN, or the smallest integer."""
+def _fill_missing(
+    name: str, i: int, structures: list, ends: list[End], recorded: list[Recorded], left: list[bool]
+) -> Plan:
+    """A variable that one branch does not assign. In loops, and where that branch returns, something has to stand for it
+    there: NaN, or the smallest integer."""
     has = 0 if structures[0] is not None else 1
-    if not (name.startswith(PREFIX) or getattr(modes.program, "in_loop", 0)):
+    if not (name.startswith(PREFIX) or left[1 - has] or getattr(modes.program, "in_loop", 0)):
         return Plan(None, None)
     leaves: list = []
     for leaf in recorded[has].leaves[ends[has].spans[i]]:
@@ -296,7 +302,7 @@ def record_loop(test: Callable, body: Callable, state: State, wanted: set[str]) 
                     raise Mismatch(f"while: {_called(state.names[i])} has no value at the end of an iteration")
                 found = flatten(after[i], out)
                 if found != structure:
-                    raise Mismatch(
+                    raise Grows(
                         f"while: {_called(state.names[i])} changes its structure in the loop, "
                         f"from {_shown(structure, [])} to {_shown(found, [])}"
                     )

@@ -506,7 +506,7 @@ _REPLACED: dict[Any, Callable] = {
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
     builtins.len: _len,
-    builtins.int: _cast(int, "int64"),
+    builtins.int: _cast(int, "int32"),
     builtins.float: _cast(float, "float32"),
     builtins.bool: _cast(bool, "bool"),
     builtins.print: _print,
