@@ -1,6 +1,6 @@
 """Saves the small programs of `pir_cases` with the official package: run it there, from any other directory.
 
-    python tests/interop/make_pir_fixtures.py tests/interop/pir_fixtures [name ...]
+python tests/interop/make_pir_fixtures.py tests/interop/pir_fixtures [name ...]
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import tempfile
 import zipfile
 
 import numpy as np
+
 import paddle
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -85,9 +86,10 @@ def main(target: str, wanted: list[str]) -> None:
     paddle.enable_static()
     os.makedirs(target, exist_ok=True)
     failed = []
-    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(
-        os.path.join(target, "operators.zip"), "w", zipfile.ZIP_LZMA
-    ) as archive:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        zipfile.ZipFile(os.path.join(target, "operators.zip"), "w", zipfile.ZIP_LZMA) as archive,
+    ):
         for case in pir_cases.CASES:
             if wanted and case[0] not in wanted:
                 continue

@@ -18,7 +18,12 @@ def describe(text: str) -> tuple[list[int], list[int], str, list[str]]:
     parts = text.split()
     lengths = [n for n in (parts[1] if len(parts) > 1 else "").split(",") if n and n != "-"]
     shape = [int(n.lstrip("?")) for n in lengths]
-    return shape, [-1 if n[0] == "?" else int(n) for n in lengths], parts[0], parts[2].split(":") if len(parts) > 2 else []
+    return (
+        shape,
+        [-1 if n[0] == "?" else int(n) for n in lengths],
+        parts[0],
+        parts[2].split(":") if len(parts) > 2 else [],
+    )
 
 
 DTYPES = {"f": "float32", "d": "float64", "i": "int64", "h": "int32", "b": "bool", "c": "complex64"}
@@ -68,7 +73,9 @@ for _n, _range in dict(
     log10="0.1:3", log1p="0.1:3", sqrt="0.1:3", rsqrt="0.1:3", reciprocal="0.5:3", logit="0.1:0.9", gammaln="0.5:3",
 ).items():  # fmt: skip
     case(_n, top(_n), f"f ?2,3 {_range}")
-for _n in """relu relu6 sigmoid silu softsign tanhshrink log_sigmoid mish swish hardswish hardsigmoid hardtanh hardshrink
+for (
+    _n
+) in """relu relu6 sigmoid silu softsign tanhshrink log_sigmoid mish swish hardswish hardsigmoid hardtanh hardshrink
         softshrink elu selu celu gelu leaky_relu softplus thresholded_relu""".split():
     case(_n, functional(_n), "f ?2,3")
 case("gelu_tanh", functional("gelu", approximate=True), "f ?2,3")
@@ -189,7 +196,11 @@ case("diagonal", top("diagonal", axis1=1, axis2=2), "f 2,3,3")
 case("diag_embed", top("diag_embed"), "f 2,3")
 case("kron", top("kron"), "f 2,2", "f 2,3")
 case("meshgrid", lambda P, x, y: P.meshgrid(x, y), "f 2", "f 3")
-case("pad_constant", functional("pad", pad=[1, 2], value=0.5), "f 2,3,4", )
+case(
+    "pad_constant",
+    functional("pad", pad=[1, 2], value=0.5),
+    "f 2,3,4",
+)
 case("pad2d", functional("pad", pad=[1, 2, 0, 1], mode="constant", value=1.0), "f ?2,3,4,4")
 case("pad2d_reflect", functional("pad", pad=[1, 2, 0, 1], mode="reflect"), "f ?2,3,4,4")
 case("pad2d_replicate", functional("pad", pad=[1, 2, 0, 1], mode="replicate"), "f ?2,3,4,4")
@@ -218,7 +229,9 @@ case("getitem_tensors", lambda P, x, i: x[i, 1:, i], "f 4,3,4", "i 2 0:4")
 case("getitem_mask", lambda P, x: x[x > 0], "f 3,4")
 case("getitem_length", lambda P, x, y: x[:, : y.shape[0]], "f ?2,5", "f ?3")
 case("setitem", lambda P, x: setitem(P.assign(x), (slice(None), 1), 0.5), "f 2,3")
-case("setitem_tensor", lambda P, x, v: setitem(P.assign(x), (slice(1, None), slice(None, None, 2)), v), "f 4,5", "f 3,3")
+case(
+    "setitem_tensor", lambda P, x, v: setitem(P.assign(x), (slice(1, None), slice(None, None, 2)), v), "f 4,5", "f 3,3"
+)
 case("gather", lambda P, x, i: P.gather(x, i, axis=1), "f ?2,5", "i 3 0:5")
 case("gather_nd", top("gather_nd"), "f 3,4", "i 2,2 0:3")
 case("index_select", lambda P, x, i: P.index_select(x, i, axis=1), "f ?2,5", "i 3 0:5")
@@ -392,7 +405,11 @@ case("roi_align", lambda P, x: P.vision.ops.roi_align(x, P.to_tensor([[0.0, 0.0,
 case("accuracy", lambda P, x, y: P.static.accuracy(x, y), "f 4,5", "i 4,1 0:5")
 
 # ---- recurrent: layers with parameters ----
-case("send_u_recv", lambda P, x: P.geometric.send_u_recv(x, P.to_tensor([0, 1, 2]), P.to_tensor([1, 2, 1]), "sum"), "f 4,3")
+case(
+    "send_u_recv",
+    lambda P, x: P.geometric.send_u_recv(x, P.to_tensor([0, 1, 2]), P.to_tensor([1, 2, 1]), "sum"),
+    "f 4,3",
+)
 case("segment_sum", lambda P, x: P.geometric.segment_sum(x, P.to_tensor([0, 0, 1])), "f 3,4")
 
 # ---- control flow ----

@@ -20,7 +20,9 @@ def resnet(P: Any) -> Any:
                 nn.Conv2D(i, o, 3, stride, 1, bias_attr=False), nn.BatchNorm2D(o), nn.ReLU(),
                 nn.Conv2D(o, o, 3, 1, 1, bias_attr=False), nn.BatchNorm2D(o),
             )  # fmt: skip
-            self.b = nn.Sequential(nn.Conv2D(i, o, 1, stride, bias_attr=False), nn.BatchNorm2D(o)) if stride > 1 else None
+            self.b = (
+                nn.Sequential(nn.Conv2D(i, o, 1, stride, bias_attr=False), nn.BatchNorm2D(o)) if stride > 1 else None
+            )
 
         def forward(self, x):
             return P.nn.functional.relu(self.a(x) + (x if self.b is None else self.b(x)))

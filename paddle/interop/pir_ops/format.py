@@ -125,8 +125,10 @@ def _node(tree: Any, depth: int) -> Node:
     operands = [_get(i, "%", int, f"an operand of {name}") for i in _get(tree, "I", list, f"the operation {name}")]
     attributes = {}
     for a in _get(tree, "A", list, f"the operation {name}"):
-        attributes[_get(a, "N", str, f"an attribute of {name}")] = _attribute(a.get("AT"), name)
-    regions = [_region(r, depth + 1) for r in tree.get("regions") or ()]
+        attributes[_get(a, "N", str, f"an attribute of {name}")] = _attribute(
+            _get(a, "AT", dict, f"an attribute of {name}"), name
+        )
+    regions = [_region(r, depth + 1) for r in _get(tree, "regions", list, name)] if "regions" in tree else []
     return Node(name, attributes, operands, results, regions)
 
 

@@ -7,8 +7,6 @@ from typing import Any
 import paddle as P
 
 from ...engine import errors
-from ...engine.tensor import Tensor
-from ...engine.value import Dim
 from ...ops.recurrent import rnn
 from .format import damaged
 from .read_elementwise import _activation
@@ -304,7 +302,10 @@ def _fc_layernorm(call: Call) -> Any:
 @reads("fused_bias_dropout_residual_layer_norm")
 def _bias_residual_norm(call: Call) -> Any:
     x = call.x if not call.has("bias") else call.x + call.bias
-    x = F.dropout(x, call.dropout_rate, training=not call.is_test, mode=_mode(call.dropout_implementation)) + call.residual
+    x = (
+        F.dropout(x, call.dropout_rate, training=not call.is_test, mode=_mode(call.dropout_implementation))
+        + call.residual
+    )
     return F.layer_norm(x, [x.shape[-1]], call.ln_scale, call.ln_bias, call.ln_epsilon), x, None, None, None
 
 

@@ -98,7 +98,9 @@ def _clip(w: Writing, a: SimpleNamespace) -> Any:
         if isinstance(value, Value):
             bounds.append(w.reshape(w.ref(value, kind), [1]))
         else:
-            bounds.append(w.full(float(value) if abs(value) < 2**53 else float(np.sign(value) * 2.0**62), kind, [1], "cpu"))
+            bounds.append(
+                w.full(float(value) if abs(value) < 2**53 else float(np.sign(value) * 2.0**62), kind, [1], "cpu")
+            )
     return w.op("clip", x, *bounds)
 
 
@@ -113,7 +115,9 @@ def _arithmetic(name: str) -> Any:
     return lambda w, a: w.op(name, *both(w, a.x, a.y, w.results[0][0]))
 
 
-for _name in """add subtract multiply divide maximum minimum fmax fmin remainder floor_divide heaviside nextafter copysign
+for (
+    _name
+) in """add subtract multiply divide maximum minimum fmax fmin remainder floor_divide heaviside nextafter copysign
     bitwise_and bitwise_or bitwise_xor gammaincc dot""".split():
     WRITERS[_name] = _arithmetic(_name)
 
@@ -185,7 +189,6 @@ WRITERS["lerp"] = lambda w, a: w.op("lerp", a.x, a.y, w.ref(a.weight, w.results[
 WRITERS["where"] = lambda w, a: w.op("where", a.condition, *both(w, a.x, a.y, w.results[0][0]))
 WRITERS["add_n"] = lambda w, a: w.op("add_n", list(a.inputs))
 WRITERS["complex"] = lambda w, a: w.op("complex", a.real, a.imag)
-
 
 
 @writes("atan2")
@@ -274,7 +277,9 @@ def _sum(w: Writing, a: SimpleNamespace) -> Any:
 
 @writes("nansum")
 def _nansum(w: Writing, a: SimpleNamespace) -> Any:
-    return w.op("nansum", w.ref(a.x), axis=axes_of(a), dtype="", keepdim=a.keepdim) if _has("nansum") else NotImplemented
+    return (
+        w.op("nansum", w.ref(a.x), axis=axes_of(a), dtype="", keepdim=a.keepdim) if _has("nansum") else NotImplemented
+    )
 
 
 def _has(name: str) -> bool:

@@ -46,7 +46,9 @@ def _full_like(w: Writing, a: SimpleNamespace) -> Any:
     return w.op("full_like", a.x, w.full(a.fill_value, dtype, [1], "cpu"), dtype=dtype)
 
 
-COMPOSED["full_like"] = lambda x, fill_value, dtype=None, **_: P.expand_as(fill_value.astype(x.dtype).reshape([1] * x.ndim), x)
+COMPOSED["full_like"] = lambda x, fill_value, dtype=None, **_: P.expand_as(
+    fill_value.astype(x.dtype).reshape([1] * x.ndim), x
+)
 
 
 @writes("eye")
@@ -204,9 +206,9 @@ def _slice(w: Writing, x: Ref, index: list, none: list, result: tuple) -> Any:
         wide = list(kept)
         for axis in drop:
             wide.insert(axis, 1)
-        out = w.op(
-            "strided_slice", x, w.ints(starts), w.ints(ends), w.ints(steps), results=[(dtype, wide)], axes=axes
-        )[0]
+        out = w.op("strided_slice", x, w.ints(starts), w.ints(ends), w.ints(steps), results=[(dtype, wide)], axes=axes)[
+            0
+        ]
         if drop:
             out = w.op("squeeze", out, w.ints(drop), results=[(dtype, kept)])[0]
     if none:
@@ -294,7 +296,9 @@ def _slice_get(w: Writing, a: SimpleNamespace) -> Any:
     return [_slice(w, w.ref(a.x), index, none, w.results[0])]
 
 
-def _set(w: Writing, a: SimpleNamespace, starts: list, ends: list, steps: list, drop: list, none: list, axes: list) -> Any:
+def _set(
+    w: Writing, a: SimpleNamespace, starts: list, ends: list, steps: list, drop: list, none: list, axes: list
+) -> Any:
     x = w.ref(a.x)
     value = w.ref(a.value, x.dtype)
     return w.op(
@@ -363,9 +367,7 @@ WRITERS["fill_diagonal"] = lambda w, a: (
 WRITERS["searchsorted"] = lambda w, a: w.op(
     "searchsorted", a.sorted_sequence, a.values, out_int32=a.out_int32, right=a.right
 )
-WRITERS["bincount"] = lambda w, a: w.op(
-    "bincount", a.x, a.weights, w.full(a.minlength, "int32", [1], "cpu")
-)
+WRITERS["bincount"] = lambda w, a: w.op("bincount", a.x, a.weights, w.full(a.minlength, "int32", [1], "cpu"))
 
 
 @writes("put_along_axis")

@@ -174,7 +174,9 @@ class Writing:
         if kind == "dim":
             x = self.refs.get(a)
             if x is None:
-                raise errors.NotImplemented_(f"official model files: the length {dim.source} of a value that is not kept")
+                raise errors.NotImplemented_(
+                    f"official model files: the length {dim.source} of a value that is not kept"
+                )
             shape = self.op("shape64", x, results=[("int64", (x.ndim,))])[0]
             return self.op(
                 "slice", shape, self.ints([b]), self.ints([b + 1]), results=[("int64", ())], axes=[0], infer_flags=[1],
@@ -319,5 +321,6 @@ def _missing(operator: Operator, why: str) -> NotImplementedError:
     why = why.replace("(Unimplemented) ", "")
     if why.startswith("the operator "):
         return errors.NotImplemented_(why)
-    return errors.NotImplemented_(f"the operator {operator.name}{where} cannot be written to an official model file: {why}")
-
+    return errors.NotImplemented_(
+        f"the operator {operator.name}{where} cannot be written to an official model file: {why}"
+    )
