@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -64,6 +65,16 @@ def promote(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     if x.dtype == y.dtype and not x.weak_type and not y.weak_type:
         return x, y
     dtype = result_type(name, x, y)
+    return x.astype(dtype), y.astype(dtype)
+
+
+def promote_alike(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Like `promote`, for operators where a 0-D tensor officially counts like any other (`maximum`, `where`, `//`):
+    float32[2] and float64[] give float64."""
+    x, y = operand(name, x), operand(name, y)
+    if x.weak_type or y.weak_type or bool(x.ndim) == bool(y.ndim):
+        return promote(name, x, y)
+    dtype = result_type(name, *(jax.ShapeDtypeStruct((), a.dtype) for a in (x, y)))
     return x.astype(dtype), y.astype(dtype)
 
 

@@ -11,7 +11,7 @@ from ..engine.op import api, op
 from ..engine.promotion import promote, same_type
 from ..engine.tensor import Tensor
 from ..engine.value import ABSTRACT
-from .reduction import check_tensor, tensor_axis
+from .reduction import check_tensor, reduction_axes, sum_dtype, tensor_axis
 
 
 def check_tensors(name, **given):
@@ -372,7 +372,7 @@ def vecdot(x, y, axis=-1):
     check_tensors("vecdot", x=x, y=y)
     x, y = promote("vecdot", x, y)
     product = jnp.conj(x) * y
-    return jnp.sum(product, tensor_axis("vecdot", product, axis), dtype=product.dtype)
+    return jnp.sum(product, reduction_axes("vecdot", product, axis), dtype=sum_dtype(product, None))
 
 
 @op

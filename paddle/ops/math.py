@@ -11,7 +11,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.op import api, op
-from ..engine.promotion import operand, promote, promote_float
+from ..engine.promotion import operand, promote, promote_alike, promote_float
 from ..engine.tensor import Tensor
 from ..engine.value import ABSTRACT
 
@@ -156,7 +156,7 @@ def _truncated_divide(x, y):
 
 @binary(export=False, differentiable=False, name="floor_divide")
 def _floor_divide(x, y):
-    x, y = promote("floor_divide", x, y)
+    x, y = promote_alike("floor_divide", x, y)
     return x // y if _is_integer(x) else jnp.where(y == 0, x / y, jnp.floor_divide(x, y))
 
 
@@ -285,7 +285,7 @@ def maximum(x, y):
         >>> paddle.maximum(paddle.to_tensor([1.0, 5.0]), paddle.to_tensor([3.0, 4.0])).tolist()
         [3.0, 5.0]
     """
-    x, y = promote("maximum", x, y)
+    x, y = promote_alike("maximum", x, y)
     return jnp.maximum(x, y)
 
 
@@ -297,7 +297,7 @@ def minimum(x, y):
         >>> paddle.minimum(paddle.to_tensor([1.0, 5.0]), paddle.to_tensor([3.0, 4.0])).tolist()
         [1.0, 4.0]
     """
-    x, y = promote("minimum", x, y)
+    x, y = promote_alike("minimum", x, y)
     return jnp.minimum(x, y)
 
 
@@ -309,7 +309,7 @@ def fmax(x, y):
         >>> paddle.fmax(paddle.to_tensor([1.0, float("nan")]), paddle.to_tensor([3.0, 4.0])).tolist()
         [3.0, 4.0]
     """
-    x, y = promote("fmax", x, y)
+    x, y = promote_alike("fmax", x, y)
     return jnp.where((x >= y) | jnp.isnan(y), x, y)
 
 
@@ -321,7 +321,7 @@ def fmin(x, y):
         >>> paddle.fmin(paddle.to_tensor([1.0, float("nan")]), paddle.to_tensor([3.0, 4.0])).tolist()
         [1.0, 4.0]
     """
-    x, y = promote("fmin", x, y)
+    x, y = promote_alike("fmin", x, y)
     return jnp.where((x <= y) | jnp.isnan(y), x, y)
 
 
@@ -483,7 +483,7 @@ def atan2(x, y):
         >>> paddle.atan2(paddle.zeros([1]), paddle.ones([1])).tolist()
         [0.0]
     """
-    x, y = promote("atan2", x, y)
+    x, y = promote_alike("atan2", x, y)
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         x, y = x.astype("float64"), y.astype("float64")
     return jnp.arctan2(x, y)
@@ -497,7 +497,7 @@ def logaddexp(x, y):
         >>> paddle.logaddexp(paddle.to_tensor([-1000.0]), paddle.to_tensor([3.0])).tolist()
         [3.0]
     """
-    return jnp.logaddexp(*promote_float("logaddexp", x, y))
+    return jnp.logaddexp(*promote_float("logaddexp", *promote_alike("logaddexp", x, y)))
 
 
 @binary("copysign", inplace=True)
@@ -527,7 +527,7 @@ def nextafter(x, y):
         >>> bool(paddle.nextafter(paddle.ones([1]), paddle.zeros([1])) < 1)
         True
     """
-    x, y = promote("nextafter", x, y)
+    x, y = promote_alike("nextafter", x, y)
     return jnp.nextafter(x, y)
 
 

@@ -57,7 +57,7 @@ def count(x, axes):
 # ---- sums and products ----
 
 
-def _sum_dtype(x, dtype):
+def sum_dtype(x, dtype):
     if dtype is not None:
         return to_dtype(dtype).numpy
     return np.dtype("int64") if x.dtype in (np.bool_, np.int32) else x.dtype
@@ -79,7 +79,7 @@ def sum(x, axis=None, dtype=None, keepdim=False):
         [4, 6]
     """
     axes = reduction_axes("sum", x, axis)
-    return jnp.sum(x, axes, dtype=_sum_dtype(x, dtype), keepdims=keepdim)
+    return jnp.sum(x, axes, dtype=sum_dtype(x, dtype), keepdims=keepdim)
 
 
 @op
@@ -91,7 +91,7 @@ def nansum(x, axis=None, dtype=None, keepdim=False):
         1.0
     """
     axes = reduction_axes("nansum", x, axis)
-    return jnp.sum(jnp.where(jnp.isnan(x), 0, x), axes, dtype=_sum_dtype(x, dtype), keepdims=keepdim)
+    return jnp.sum(jnp.where(jnp.isnan(x), 0, x), axes, dtype=sum_dtype(x, dtype), keepdims=keepdim)
 
 
 def _mean_of(x, axes, keepdim):
@@ -197,8 +197,10 @@ def reduce_as(x, target):
         raise errors.ValueError_(
             f"reduce_as: target of shape {list(target.shape)} does not broadcast to x of shape {list(x.shape)}"
         )
+    if x.shape == target.shape:
+        return x
     axes = tuple(i for i, (a, b) in enumerate(zip(x.shape, shape)) if a != b)
-    return jnp.sum(x, axes, keepdims=True, dtype=_sum_dtype(x, None)).reshape(target.shape)
+    return jnp.sum(x, axes, keepdims=True, dtype=sum_dtype(x, None)).reshape(target.shape)
 
 
 # ---- extrema ----

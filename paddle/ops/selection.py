@@ -11,7 +11,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.op import api, op
 from ..engine.place import put
-from ..engine.promotion import promote
+from ..engine.promotion import promote_alike
 from ..engine.tensor import Tensor, _make
 from ..engine.value import ABSTRACT
 from . import data_shapes
@@ -116,7 +116,7 @@ def masked_scatter(x, mask, value):
 
 @op(method=False, export=False, name="where", scalars="x y")
 def _where(condition, x, y):
-    x, y = promote("where", x, y)
+    x, y = promote_alike("where", x, y)
     return jnp.where(condition, x, y)
 
 

@@ -287,3 +287,10 @@ def test_complex_gradients_are_not_conjugated():
     product = paddle.matmul(x, y)
     (product * paddle.conj(product)).real().sum().backward()
     compare(x.grad, 2 * (z @ z.T) @ z.T.conj().T)
+
+
+def test_vecdot_sums_as_sum_does():
+    x = paddle.to_tensor([[1, 2], [3, 4]], dtype="int32")
+    assert paddle.vecdot(x, x).tolist() == [5, 25] and paddle.vecdot(x, x).dtype is paddle.int64
+    assert paddle.vecdot(x, x, axis=None).item() == 30 and paddle.vecdot(x[0, 0], x[0, 1]).item() == 2
+    assert paddle.reduce_as(x, x).dtype is paddle.int32 and paddle.reduce_as(x, x[0]).dtype is paddle.int64

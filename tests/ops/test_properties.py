@@ -109,6 +109,17 @@ def test_operators_promote_alike_for_every_pair_of_types(shape):
             assert wanted == "TypeError", (a, b)
 
 
+def test_a_tensor_without_dimensions_counts_in_choices_and_whole_quotients():
+    """As officially: `x + point` keeps the type of x, `maximum`, `where` and `//` take the wider type."""
+    x, point = paddle.ones([2]), t(1.0, dtype="float64")
+    assert (x + point).dtype is paddle.float32
+    for function in (paddle.maximum, paddle.minimum, paddle.fmax, paddle.fmin, paddle.floor_divide, paddle.logaddexp):
+        assert function(x, point).dtype is function(point, x).dtype is paddle.float64, function.__name__
+    assert paddle.where(x > 0, x, point).dtype is paddle.where(x > 0, point, x).dtype is paddle.float64
+    assert (x.astype("uint8") // t(2)).dtype is paddle.int64 and (t(2) // x.astype("int8")).dtype is paddle.int64
+    assert (x // 2.0).dtype is paddle.where(x > 0, x, 2.0).dtype is paddle.float32
+
+
 # ---- indexing ----
 A = np.arange(24.0).reshape(2, 3, 4)
 slices = st.builds(slice, *[st.one_of(st.none(), st.integers(-4, 4))] * 2, st.sampled_from([None, 1, 2, -1, -2]))
