@@ -6,7 +6,8 @@ import pytest
 import paddle
 import paddle.nn.quant as Q
 from paddle.nn.quant import quant_layers as L
-from tests._check import compare
+
+from _check import compare
 
 X = np.random.RandomState(0).randn(2, 4).astype("float32")
 

@@ -12,7 +12,8 @@ import paddle
 import paddle.nn.functional as F
 from paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from paddle.optimizer import multi_tensor
-from tests._check import compare
+
+from _check import compare
 
 O = paddle.optimizer
 BATCHES = ([0, 1, 1], [1, 3, 3], [0, 0, 4])
