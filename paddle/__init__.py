@@ -98,7 +98,7 @@ from . import (
     version,
     vision,
 )
-from . import compat, cuda, functional, geometric, hub, random, sparse, special, sysconfig, tensor
+from . import compat, cuda, functional, geometric, hub, random, reader, sparse, special, sysconfig, tensor
 from .amp import autocast, get_autocast_cpu_dtype, get_autocast_dtype, get_autocast_gpu_dtype, is_autocast_enabled
 from .compat.nn.functional import softmax
 from .compat.proxy import (

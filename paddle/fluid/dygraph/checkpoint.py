@@ -1,10 +1,13 @@
-"""Recomputation as a context."""
+"""Recomputation as a context; files of layers and optimizers."""
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 from ...engine.recomputation import Segment
 
-__all__ = ["checkpoint_guard"]
+__all__ = ["checkpoint_guard", "load_dygraph", "save_dygraph"]
 
 
 def checkpoint_guard() -> Segment:
@@ -18,3 +21,27 @@ def checkpoint_guard() -> Segment:
         >>> y.sum().backward()
     """
     return Segment()
+
+
+def save_dygraph(state_dict: dict, model_path: str) -> None:
+    """Write the state of a layer (``model_path.pdparams``) or of an optimizer (``model_path.pdopt``)."""
+    from ...engine.tensor import Parameter
+    from ...framework.io import save
+
+    layer = any(isinstance(v, Parameter) for v in state_dict.values())
+    save(state_dict, model_path + (".pdparams" if layer or not state_dict else ".pdopt"))
+
+
+def load_dygraph(model_path: str, **configs: Any) -> tuple[Any, Any]:
+    """(state of a layer, state of an optimizer) from what `save_dygraph` wrote; None for what is not there.
+
+    Raises ValueError when there is neither.
+    """
+    from ...engine import errors
+    from ...framework.io import load
+
+    prefix = model_path.removesuffix(".pdparams").removesuffix(".pdopt")
+    found = [load(prefix + s) if os.path.isfile(prefix + s) else None for s in (".pdparams", ".pdopt")]
+    if found == [None, None]:
+        raise errors.ValueError_(f"load_dygraph: there is neither {prefix}.pdparams nor {prefix}.pdopt")
+    return found[0], found[1]
