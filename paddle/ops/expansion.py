@@ -143,6 +143,7 @@ def repeat_interleave(x, repeats, axis=None, *, output_size=None):
         [1, 1, 2, 2]
     """
     if tensor_of("repeat_interleave", x).ndim == 0 or axis is None:
+        axis_of("repeat_interleave", 0 if axis is None else axis, 1)
         x, axis = flatten(x), 0
     axis = axis_of("repeat_interleave", axis, x.ndim)
     n = x._value.shape[axis]

@@ -84,7 +84,7 @@ def _median(x, axis, keepdim, skip_nan):
         if jnp.issubdtype(x.dtype, jnp.floating):
             out = jnp.where(lost, jnp.nan, jnp.where(low == high, low, low / 2 + high / 2))[..., 0]
         else:
-            out = ((low + high) // 2)[..., 0]
+            out = jax.lax.div(low + high, jnp.array(2, low.dtype))[..., 0]  # towards zero, as officially
     return jnp.expand_dims(out, axes) if keepdim else out
 
 

@@ -143,3 +143,8 @@ def test_bincount():
 )
 def test_gradients(f):
     check_grad(f, X, order=2)
+
+
+def test_nanmedian_of_integers_stays_one_and_rounds_towards_zero():
+    got = paddle.nanmedian(paddle.to_tensor([[-1, 0], [3, 4]]), 1)  # recorded from the official package
+    assert got.dtype is paddle.int64 and got.tolist() == [0, 3]
