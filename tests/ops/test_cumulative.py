@@ -118,3 +118,29 @@ def test_integrals():
 )
 def test_gradients(f, arrays):
     check_grad(f, *arrays, order=2, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("shape", [(9,), (3, 65), (70, 12), (9, 8, 9), (8193,), (530000,)])
+def test_long_axes_as_numpy(shape):
+    """One block, several, blocks of blocks, steps; lengths that no block divides."""
+    x = np.random.RandomState(1).randint(-9, 9, shape).astype(float)
+    x[np.random.RandomState(2).rand(*shape) < 0.001] = nan
+    for axis in range(x.ndim):
+        compare(paddle.cumsum(t(x), axis), np.cumsum(x, axis))
+        compare(paddle.cumprod(t(np.where(x > 0, 1.5, -2 / 3)), axis), np.cumprod(np.where(x > 0, 1.5, -2 / 3), axis))
+        with np.errstate(invalid="ignore"):
+            compare(paddle.logcumsumexp(t(x), axis), np.logaddexp.accumulate(x, axis))
+        for name, ufunc in (("cummax", np.maximum), ("cummin", np.minimum)):
+            values, index = getattr(paddle, name)(t(x), axis)
+            want = ufunc.accumulate(x, axis)
+            compare(values, want)
+            place = np.arange(shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
+            last = np.where((x == want) | np.isnan(x), place, 0)
+            assert np.array_equal(index.numpy(), np.maximum.accumulate(last, axis))
+
+
+def test_infinities_stay_where_they_are():
+    """An element does not reach those in front of it, whatever it is."""
+    x = np.array([1.0, 2.0, inf, -inf] * 5)
+    with np.errstate(invalid="ignore"):
+        compare(paddle.cumsum(t(x)), np.cumsum(x))

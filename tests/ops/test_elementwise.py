@@ -250,3 +250,22 @@ def test_only_the_result_is_kept_for_the_gradient():
         operand.add_(paddle.ones([1]))
         y.sum().backward()
     assert np.isfinite(x.grad.numpy()).all()
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])
+def test_sine_of_large_arrays(name, scale):
+    """Within 0.51 units in the last place where the polynomial is used; far out and for what is no number as before."""
+    x = (np.random.RandomState(0).randn(5000) * scale).astype("float32")
+    x[:4] = 0.0, -0.0, np.float32(np.pi), np.float32(np.pi / 2)
+    got, want = getattr(paddle, name)(paddle.to_tensor(x)).numpy(), getattr(np, name)(x.astype(float))
+    bound = 0.51 if scale < 1e5 else 1.0
+    assert np.all(np.abs(got - want) <= bound * np.spacing(np.abs(want).astype("float32")))
+    x[7] = np.inf
+    got = getattr(paddle, name)(paddle.to_tensor(x)).numpy()
+    assert np.isnan(got[7]) and np.isfinite(np.delete(got, 7)).all()
+    t = paddle.to_tensor(x[8:], stop_gradient=False)
+    t = paddle.concat([t, t])
+    (g,) = paddle.grad(getattr(paddle, name)(t).sum(), [t], create_graph=True)
+    (second,) = paddle.grad(g.sum(), [t])
+    np.testing.assert_allclose(second.numpy(), -getattr(paddle, name)(t).numpy(), atol=1e-6)

@@ -166,3 +166,40 @@ def test_unique_axes_and_types():
 )
 def test_gradients(f):
     check_grad(f, X, order=2)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64"])
+def test_order_of_every_type(dtype):
+    """The integers that are sorted in place of the elements have their order: signs, both zeros, infinities, NaN."""
+    r = np.random.RandomState(3)
+    if dtype.startswith("float"):
+        x = r.choice([-inf, -2.5, -0.0, 0.0, 1e-3, 3.0, inf, nan, -nan], (4, 90)).astype(dtype)
+    elif dtype == "bool":
+        x = r.rand(4, 90) > 0.5
+    else:
+        ends = np.iinfo(dtype)
+        x = r.choice([ends.min, ends.min + 1, 0, 1, ends.max - 1, ends.max], (4, 90)).astype(dtype)
+    for axis in (0, -1):
+        up = np.argsort(x, axis, kind="stable")
+        n = x.shape[axis]
+        down = np.flip(n - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+        for descending, want in ((False, up), (True, down)):
+            assert np.array_equal(paddle.argsort(t(x), axis, descending).numpy(), want)
+            ordered = paddle.sort(t(x), axis, descending).numpy()
+            assert ordered.dtype == x.dtype
+            np.testing.assert_array_equal(ordered, np.take_along_axis(x, want, axis))
+            for k in (2, n):
+                index = paddle.topk(t(x), k, axis, descending)[1].numpy()
+                assert np.array_equal(index, np.take(want, range(k), axis))
+
+
+def test_topk_of_long_integers():
+    """Whether they fit into 32 bits or not, equal upper halves or not."""
+    x = np.array([[5, 1 << 40, (1 << 40) + 1, -(1 << 62), 1 << 40, 0, -1, 7] * 20, list(range(160))])
+    want = np.argsort(-x, 1, kind="stable")[:, :6]
+    for rows in (x, x[1:]):
+        assert np.array_equal(paddle.topk(t(rows), 6)[1].numpy(), want[-len(rows) :])
+
+
+def test_gradient_of_sort_to_second_order():
+    check_grad(lambda x: (paddle.sort(x, 0, descending=True) ** 3).sum(), X, order=2)
