@@ -142,9 +142,9 @@ class Traced:
                 result = made(*_filled(args, self.arguments), **_filled(kwargs, self.arguments))
                 self._collect(result, attributes)
             except NameError as e:
-                name = getattr(e, "name", None)
-                if name in recorder.undefined:
-                    e.add_note(f"{name!r} has a value in one branch only of a condition that a tensor decides")
+                names = [n for n in recorder.undefined if f"'{n}'" in str(e)]
+                if names:
+                    e.add_note(f"{names[0]!r} has a value in one branch only of a condition that a tensor decides")
                 raise
             finally:
                 attributes.restore()

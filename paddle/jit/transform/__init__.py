@@ -136,6 +136,7 @@ def _compile(function: types.FunctionType) -> types.CodeType | None:
         [],
         None,
     )
+    name, tree.name = tree.name, "_jst_function"  # the function's own name stays a global one in it
     tree.args.defaults, tree.args.kw_defaults = _placeholders(tree.args)
     ast.copy_location(factory, tree)
     module = ast.fix_missing_locations(ast.Module([factory], []))
@@ -147,6 +148,7 @@ def _compile(function: types.FunctionType) -> types.CodeType | None:
         return None
     inner = _code_in(compiled, "_jst_factory")
     made = _code_in(inner, tree.name)
+    tree.name = name
     return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
 
 
