@@ -19,7 +19,7 @@ import numpy as np
 from ..engine import dtype as dtypes
 from ..engine import errors
 from ..engine.tensor import Tensor, _make
-from .files import atomic_write
+from ..utils.files import atomic_write
 from .unpickle import MAX_DEPTH, ArrayRecord, DTypeRecord, LoadError, restricted_load
 
 __all__ = ["save", "load"]

@@ -25,7 +25,7 @@ from ..engine.executable import TENSOR, Frozen, Kernel, Sequence, Static
 from ..engine.op import host_kernel, registry
 from ..engine.tensor import Parameter, Tensor, _make, as_parameter
 from ..engine.value import PROBES, Dim, Held, Value
-from ..framework.files import atomic_write
+from ..utils.files import atomic_write
 from .control_flow import Branches, Loop
 from .program import Block, Graph, Operator, Pullback, State
 from .record import HostKernel

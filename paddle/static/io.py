@@ -14,7 +14,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.tensor import Tensor, _make, as_parameter
 from ..engine.value import Value
-from ..framework.files import atomic_write
+from ..utils.files import atomic_write
 from ..framework.io import load as _read_pickle
 from ..framework.io import save as _write_pickle
 from ..interop import params as binary

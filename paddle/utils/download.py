@@ -7,7 +7,7 @@ import os
 import shutil
 import warnings
 
-from ..framework.files import atomic_write
+from .files import atomic_write
 
 __all__ = ["get_weights_path_from_url"]
 
