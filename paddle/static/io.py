@@ -14,13 +14,13 @@ import numpy as np
 from ..engine import errors
 from ..engine.tensor import Tensor, _make, as_parameter
 from ..engine.value import Value
-from ..utils.files import atomic_write
 from ..framework.io import load as _read_pickle
 from ..framework.io import save as _write_pickle
 from ..interop import params as binary
 from ..ir import serialize
 from ..ir.passes import for_inference
 from ..ir.program import Graph, State
+from ..utils.files import atomic_write
 from .executor import CompiledProgram, Scope, global_scope
 from .program import Program, default_main_program
 
