@@ -335,10 +335,21 @@ def finish_loop(name: str, test: Recorded, step: Recorded, firsts: list[Tensor],
     live = settle([step, test], [ends + writes.after(step), test.leaves], looping=True)
     for r in (step, test):
         r.block.inputs = [*step.block.inputs[: len(ends)], *shadows]
+        _vary(r.block, set(shadows))
     kernel = Loop(name, test.block, step.block, shapes_change)
     made = append(recorder, kernel, firsts + before, live)
     writes.apply(made[len(ends) :])
     return made[: len(ends)]
+
+
+def _vary(block: Any, values: set[Value]) -> None:
+    """Values that were constants outside change from iteration to iteration: what follows from them is no constant."""
+    for operator in block.operators:
+        if any(v in values for v in operator.reads()):
+            operator.known = False
+            values.update(operator.outputs)
+        for inner in getattr(operator.kernel, "blocks", ()):
+            _vary(inner, values)
 
 
 def _type_of(x: Tensor) -> tuple:

@@ -9,11 +9,13 @@ import jax
 import jax.numpy as jnp
 
 from ..engine import errors
+from ..engine.modes import modes
 from ..engine.op import api, op
 from ..engine.storage import View
 from ..engine.tensor import Tensor
+from ..engine.value import Value
 from .axes import axes_of, axis_of
-from .indexing import _plan, slice_get
+from .indexing import _plan, getitem, slice_get
 from .manipulation import flatten, ints_of, tensor_of
 
 
@@ -210,7 +212,10 @@ def strided_slice(x, axes, starts, ends, strides):
 
 
 def _sliced(name: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any) -> Tensor:
-    return slice_get(x, *_plan(x._value.shape, slices_of(name, x, axes, starts, ends, strides)))
+    slices = slices_of(name, x, axes, starts, ends, strides)
+    if modes.program is not None:
+        return getitem(x, tuple(slices))
+    return slice_get(x, *_plan(x._value.shape, slices))
 
 
 def slices_of(name: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any) -> list:
@@ -218,7 +223,8 @@ def slices_of(name: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: 
     ndim = tensor_of(name, x)._value.ndim
     if not ndim:
         raise errors.ValueError_(f"{name}: the tensor has no dimensions to slice")
-    axes, starts, ends = (ints_of(name, v, n) for v, n in ((axes, "axes"), (starts, "starts"), (ends, "ends")))
+    axes = ints_of(name, axes, "axes")
+    starts, ends = _bounds(name, starts, "starts"), _bounds(name, ends, "ends")
     strides = (1,) * len(axes) if strides is None else ints_of(name, strides, "strides")
     if not len(axes) == len(starts) == len(ends) == len(strides):
         raise errors.ValueError_(
@@ -229,6 +235,15 @@ def slices_of(name: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: 
     for axis, start, end, stride in zip(axes_of(name, axes, ndim, "axes"), starts, ends, strides):
         out[axis] = builtins.slice(start, end, stride)
     return out
+
+
+def _bounds(name: str, value: Any, argument: str) -> Any:
+    """A list of ints; in programs tensors that have no elements yet stay in it."""
+    if isinstance(value, Tensor) and isinstance(value._value, Value):
+        return [value[i] for i in builtins.range(value.shape[0])] if value.ndim else [value]
+    if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) and isinstance(v._value, Value) for v in value):
+        return [v.reshape([]) if isinstance(v, Tensor) and v.ndim else v for v in value]
+    return ints_of(name, value, argument)
 
 
 @api(method="narrow")
