@@ -42,15 +42,16 @@ def case(name, build, feeds, unknown=None, kind="program"):
     CASES.append(Case(name, build, feeds, unknown, kind))
 
 
-def raw_case(name, kind, feeds, slots, attributes, outputs, unknown=None, hidden=()):
-    """One operator by name; `slots` gives for each input slot the names of feeds; `hidden` outputs are not fetched."""
+def raw_case(name, kind, feeds, slots, attributes, outputs, unknown=None, hidden=(), old=False):
+    """One operator by name; `slots` gives for each input slot the names of feeds; `hidden` outputs are not fetched; `old`
+    ones are gone in version 3."""
 
     def build(paddle, raw, *variables):
         by = dict(zip("xyzuvw", variables))
         made = raw(kind, {s: [by[n] for n in names.split()] for s, names in slots.items()}, attributes, outputs)
         return [v for slot, vs in made.items() if slot not in HIDDEN and slot not in hidden for v in vs]
 
-    case(name, build, feeds, unknown, "operator")
+    case(name, build, feeds, unknown, "old operator" if old else "operator")
 
 
 # outputs that only training reads
@@ -481,6 +482,25 @@ raw_case("unfold", "unfold", [f(2, 3, 5, 5)], X, {"kernel_sizes": [2, 2], "strid
 raw_case("fold", "fold", [f(2, 12, 9)], X, {"output_sizes": [4, 4], "kernel_sizes": [2, 2], "strides": [1, 1], "paddings":
          [0, 0, 0, 0], "dilations": [1, 1]}, {"Y": "float32"})  # fmt: skip
 
+# ---- boxes ----
+
+
+def boxes(*shape):
+    corners = _rng.uniform(0, 20, (*shape, 2))
+    return np.concatenate([corners, corners + _rng.uniform(2, 12, (*shape, 2))], -1).astype("float32")
+
+
+NMS = {"score_threshold": 0.3, "nms_top_k": 8, "keep_top_k": 5, "nms_threshold": 0.2, "normalized": True, "nms_eta": 1.0,
+       "background_label": -1}  # fmt: skip
+NMS_OUT = {"Out": "float32", "Index": "int32", "NmsRoisNum": "int32"}
+for _name, _more in (("", {}), ("_pixels", {"normalized": False, "keep_top_k": -1}), ("_background", {"background_label": 1}),
+                     ("_eta", {"nms_eta": 0.7, "nms_threshold": 0.7, "keep_top_k": 100}),
+                     ("_none", {"score_threshold": 2.0})):  # fmt: skip
+    raw_case(f"multiclass_nms3{_name}", "multiclass_nms3", [boxes(2, 12), f(2, 3, 12, low=0, high=1)],
+             {"BBoxes": "x", "Scores": "y"}, NMS | _more, NMS_OUT)  # fmt: skip
+raw_case("multiclass_nms3_rois", "multiclass_nms3", [boxes(12, 3), f(12, 3, low=0, high=1), np.array([5, 7], "int32")],
+         {"BBoxes": "x", "Scores": "y", "RoisNum": "z"}, NMS, NMS_OUT, {})  # fmt: skip
+
 # ---- quantization ----
 
 for _round in (0, 1):
@@ -528,6 +548,63 @@ raw_case("fused_conv2d", "fused_conv2d", [f(1, 3, 5, 5), f(2, 3, 3, 3), f(2)], {
          {"strides": [1, 1], "paddings": [1, 1], "dilations": [1, 1], "groups": 1, "fuse_activation": "relu", "data_format": "NCHW",
           "padding_algorithm": "EXPLICIT", "use_mkldnn": True}, O)  # fmt: skip
 
+# ---- others ----
+
+C = {"Out": "complex64"}
+raw_case("complex", "complex", [f(2, 3), f(2, 3)], XY, {}, C)
+raw_case("as_real", "as_real", [(f(2, 3) + 1j * f(2, 3)).astype("complex64")], X, {}, OUT)
+raw_case("fft_c2c", "fft_c2c", [(f(2, 6) + 1j * f(2, 6)).astype("complex64")], X, {"axes": [1], "normalization": "backward",
+         "forward": True}, C)  # fmt: skip
+raw_case(
+    "fft_r2c", "fft_r2c", [f(2, 6)], X, {"axes": [1], "normalization": "ortho", "forward": True, "onesided": True}, C
+)
+raw_case("fft_c2r", "fft_c2r", [(f(2, 4) + 1j * f(2, 4)).astype("complex64")], X, {"axes": [1], "normalization": "backward",
+         "forward": False, "last_dim_size": 6}, OUT)  # fmt: skip
+raw_case("cummax", "cummax", [f(2, 5)], {"x": "x"}, {"axis": 1, "dtype": 3}, {"out": "float32", "indices": "int64"})
+raw_case(
+    "masked_fill",
+    "masked_fill",
+    [f(2, 5), i(2, 5) > 1, f(1)],
+    {"x": "x", "mask": "y", "value": "z"},
+    {},
+    {"out": "float32"},
+)
+raw_case("renorm", "renorm", [f(2, 5)], X, {"p": 2.0, "axis": 1, "max_norm": 1.0}, OUT, {})
+raw_case("solve", "solve", [f(3, 3) + 4 * np.eye(3, dtype="float32"), f(3, 2)], XY, {}, OUT, {})
+raw_case(
+    "triangular_solve",
+    "triangular_solve",
+    [f(3, 3) + 4 * np.eye(3, dtype="float32"), f(3, 2)],
+    XY,
+    {"upper": False},
+    OUT,
+    {},
+)
+raw_case("spectral_norm", "spectral_norm", [f(4, 3, 2), f(4), f(6)], {"Weight": "x", "U": "y", "V": "z"},
+         {"dim": 0, "power_iters": 2, "eps": 1e-12}, OUT, {})  # fmt: skip
+raw_case("swiglu", "swiglu", [f(2, 6)], {"x": "x"}, {}, {"out": "float32"})
+raw_case("huber_loss", "huber_loss", [f(4, 1), f(4, 1)], XY, {"delta": 0.7}, {"Out": "float32", "Residual": "float32"})
+raw_case("kldiv_loss", "kldiv_loss", [f(4, 3), f(4, 3, low=0.1, high=1)], {"X": "x", "Target": "y"}, {"reduction": "mean"},
+         {"Loss": "float32"})  # fmt: skip
+raw_case("unique_consecutive", "unique_consecutive", [np.sort(i(8))], X, {"return_inverse": True, "return_counts": True,
+         "dtype": 3}, {"Out": "int64", "Index": "int64", "Counts": "int64"}, {})  # fmt: skip
+raw_case("slogdeterminant", "slogdeterminant", [f(3, 3)], {"Input": "x"}, {}, OUT, {})
+raw_case("copysign", "copysign", [f(2, 3), f(2, 3)], {"x": "x", "y": "y"}, {}, {"out": "float32"})
+raw_case("iou_similarity", "iou_similarity", [boxes(4), boxes(3)], XY, {"box_normalized": True}, OUT, {}, old=True)
+raw_case("polygon_box_transform", "polygon_box_transform", [f(2, 8, 3, 4)], {"Input": "x"}, {}, O, old=True)
+raw_case("old_minus", "minus", [f(2, 3), f(2, 3)], XY, {}, OUT, old=True)
+raw_case("soft_relu", "soft_relu", [f(2, 3)], X, {"threshold": 1.0}, OUT, old=True)
+raw_case("old_isnan", "isnan", [f(2, 3)], X, {}, {"Out": "bool"}, old=True)
+raw_case("fill_zeros_like", "fill_zeros_like", [f(2, 3)], X, {}, OUT, old=True)
+for _kind, _x in (
+    ("linear_interp", f(2, 3, 5)),
+    ("bicubic_interp", f(2, 3, 5, 5)),
+    ("trilinear_interp", f(1, 2, 3, 3, 4)),
+):
+    raw_case(_kind, _kind, [_x], X, {"scale": 2.0, "align_corners": False, "align_mode": 0, "data_layout": "NCHW", "out_d": -1,
+             "out_h": -1, "out_w": -1, "interp_method": _kind.split("_")[0]}, OUT, old=True)  # fmt: skip
+raw_case("fc_old", "fc", [f(2, 3, 4), f(12, 5), f(5)], {"Input": "x", "W": "y", "Bias": "z"},
+         {"in_num_col_dims": 1, "activation_type": ""}, OUT, old=True)  # fmt: skip
 # ---- recurrent ----
 
 

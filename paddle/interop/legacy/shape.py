@@ -140,9 +140,15 @@ def _slice_of_array(op: Call, array: list):
 
 @translates("strided_slice")
 def strided_slice(op):
-    x = op["Input"]
+    x, axes = op["Input"], op.attr("axes")
     given = [op.numbers(n.lower(), f"{n}TensorList", f"{n}Tensor") for n in ("Starts", "Ends", "Strides")]
-    out = paddle.strided_slice(x, op.attr("axes"), *given)
+    if all(isinstance(step, int) and step > 0 for step in given[2]):
+        index: list = [slice(None)] * len(x.shape)
+        for axis, start, end, step in zip(axes, *given):
+            index[axis] = slice(start, end, step)
+        out = x[tuple(index)]
+    else:
+        out = paddle.strided_slice(x, axes, *given)
     return dropped(out, op.attr("decrease_axis", []))
 
 
