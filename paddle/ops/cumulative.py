@@ -123,7 +123,7 @@ def _cumsum_gradient(inputs, outputs, cotangents, axis, dtype):
     return g.reshape(inputs[0].shape)
 
 
-@op(inplace=True, gradient=_cumsum_gradient)
+@op(inplace="reshapes", gradient=_cumsum_gradient)
 def cumsum(x, axis=None, dtype=None):
     """The running sum along an axis, or of the flat tensor; integers and bools give int64.
 
@@ -158,7 +158,7 @@ def _cumprod_gradient(inputs, outputs, cotangents, dim, dtype):
     return jnp.conj(jax.vjp(body, inputs[0])[1](jnp.conj(g))[0])
 
 
-@op(inplace=True, aliases={"axis": "dim"}, gradient=_cumprod_gradient)
+@op(inplace="reshapes", aliases={"axis": "dim"}, gradient=_cumprod_gradient)
 def cumprod(x, dim=None, dtype=None):
     """The running product along an axis, or of the flat tensor; `dtype` casts first. The gradient is right at zeros, too.
 

@@ -246,7 +246,8 @@ def det(x):
         >>> paddle.linalg.det(paddle.to_tensor([[2.0, 0.0], [0.0, 3.0]])).item()
         6.0
     """
-    return jnp.linalg.det(matrices("det", x, square=True))
+    x = matrices("det", x, square=True)
+    return jnp.linalg.det(x) if x.shape[-1] else jnp.ones(x.shape[:-2], x.dtype)
 
 
 @op(export=False)

@@ -32,6 +32,8 @@ def _cast(x, dtype):
         x = x.real
     if dtype is dtypes.float8_e4m3fn:  # which has no infinity: saturates, as officially
         x = jnp.clip(x.astype(jnp.float32), -448, 448)
+    if dtype.is_integer and dtype.itemsize < 4 and jnp.issubdtype(x.dtype, jnp.floating):
+        x = x.astype(np.int64)  # XLA would saturate; officially -1.0 is 255 as uint8
     return x.astype(dtype.numpy)
 
 

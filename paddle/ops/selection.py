@@ -11,7 +11,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.op import api, op
 from ..engine.place import put
-from ..engine.promotion import promote_alike
+from ..engine.promotion import operand, promote_alike
 from ..engine.tensor import Tensor, _make
 from ..engine.value import ABSTRACT
 from . import data_shapes
@@ -116,6 +116,11 @@ def masked_scatter(x, mask, value):
 
 @op(method=False, export=False, name="where", scalars="x y")
 def _where(condition, x, y):
+    # officially a number becomes a tensor of the default type, so a float widens half precision
+    x, y = (
+        a.astype(jnp.float32) if a.weak_type and a.dtype.kind == "f" else a
+        for a in (operand("where", x), operand("where", y))
+    )
     x, y = promote_alike("where", x, y)
     return jnp.where(condition, x, y)
 

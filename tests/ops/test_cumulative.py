@@ -144,3 +144,9 @@ def test_infinities_stay_where_they_are():
     x = np.array([1.0, 2.0, inf, -inf] * 5)
     with np.errstate(invalid="ignore"):
         compare(paddle.cumsum(t(x)), np.cumsum(x))
+
+
+def test_in_place_without_an_axis_flattens():
+    x = paddle.ones([2, 3])
+    assert x.cumsum_() is x and x.tolist() == [1, 2, 3, 4, 5, 6]
+    assert paddle.to_tensor([[2.0], [3.0]]).cumprod_().tolist() == [2, 6]

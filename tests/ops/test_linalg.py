@@ -294,3 +294,9 @@ def test_vecdot_sums_as_sum_does():
     assert paddle.vecdot(x, x).tolist() == [5, 25] and paddle.vecdot(x, x).dtype is paddle.int64
     assert paddle.vecdot(x, x, axis=None).item() == 30 and paddle.vecdot(x[0, 0], x[0, 1]).item() == 2
     assert paddle.reduce_as(x, x).dtype is paddle.int32 and paddle.reduce_as(x, x[0]).dtype is paddle.int64
+
+
+def test_determinants_of_empty_matrices():
+    assert paddle.linalg.det(paddle.ones([0, 0])).item() == 1 and paddle.linalg.det(
+        paddle.ones([2, 0, 0])
+    ).tolist() == [1, 1]

@@ -365,3 +365,10 @@ def test_casts():
         str(t.dtype)[7:] for t in (x.int(), x.long(), x.bool(), x.half(), x.double(), x.char(), x.byte(), x.cfloat())
     ] == ["int32", "int64", "bool", "float16", "float64", "int8", "uint8", "complex64"]
     assert x.float() is x and x.type_as(paddle.to_tensor([1])).tolist() == [0, 1]
+
+
+def test_floats_wrap_into_small_integers():
+    x = paddle.to_tensor([2.1, -0.9, -1.87, 300.7, 70000.0])  # recorded from the official package
+    assert x.astype("uint8").tolist() == [2, 0, 255, 44, 112]
+    assert x.astype("int8").tolist() == [2, 0, -1, 44, 112]
+    assert x.astype("int16").tolist() == [2, 0, -1, 300, 4464]

@@ -117,6 +117,8 @@ def test_a_tensor_without_dimensions_counts_in_choices_and_whole_quotients():
         assert function(x, point).dtype is function(point, x).dtype is paddle.float64, function.__name__
     assert paddle.where(x > 0, x, point).dtype is paddle.where(x > 0, point, x).dtype is paddle.float64
     assert (x.astype("uint8") // t(2)).dtype is paddle.int64 and (t(2) // x.astype("int8")).dtype is paddle.int64
+    half = x.astype("bfloat16")  # a number counts as a tensor of the default type in `where`
+    assert paddle.where(x > 0, half, 2.5).dtype is paddle.float32 and (half + 2.5).dtype is paddle.bfloat16
     assert (x // 2.0).dtype is paddle.where(x > 0, x, 2.0).dtype is paddle.float32
 
 
