@@ -37,8 +37,8 @@ _ARITHMETIC = ("add", "sub", "mul", "floordiv", "mod")
 
 # Kernels that are made by neither @op nor @api, by name.
 KERNELS: dict[str, Kernel] = {k.name: k for k in (autograd._add, autograd._ones)}
-# Families of kernels with attributes of their own: name -> (class, kernel -> JSON, JSON -> kernel).
-FAMILIES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Kernel]]] = {}
+# Families of kernels with attributes of their own: (class, kernel -> JSON, (name, JSON) -> kernel) by name.
+FAMILIES: dict[str, tuple[type, Callable[[Any], Any], Callable[[str, Any], Kernel]]] = {}
 
 
 # ---- writing ----
@@ -333,7 +333,7 @@ class _Reader:
             blocks = [self.block(b) for b in _list(entry["blocks"])]
             return self._control(kind, name, blocks, entry["own"])
         elif kind in FAMILIES:
-            found = FAMILIES[kind][2](entry["own"])
+            found = FAMILIES[kind][2](name, entry["own"])
         if found is None:
             raise errors.NotImplemented_(f"the model has the operator {name!r}, which this version does not know")
         return found

@@ -20,6 +20,7 @@ from .nest import flatten
 from .program import GraphFunction, as_program
 from .static_function import StaticFunction
 from .trace import Traced
+from .transform import effects  # noqa: F401  (so that files may hold them)
 
 _OPTIONS = ("output_spec", "with_hook", "combine_params", "clip_extra", "skip_forward", "input_names_after_prune",
             "skip_prune_program", "use_combine", "model_filename", "params_filename", "separate_params", "return_numpy",

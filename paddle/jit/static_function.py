@@ -341,18 +341,18 @@ class Call:
         leaves: list = []
         kwargs = function._in_order(kwargs)
         self.structure = flatten((args, kwargs), leaves)
-        names = _names(args, kwargs, function)
+        self.arguments = args, kwargs
         specs = self._specs(args, kwargs, len(leaves))
         self.tensors: list[Tensor] = []
-        self.named: list[tuple[str, Any, Any]] = []
+        self.named: list[tuple[int, Any, Any]] = []
         self.leaves: list = []
         self.kept: list = []
         key: list = [self.structure]
-        for leaf, name, spec in zip(leaves, names, specs):
+        for i, (leaf, spec) in enumerate(zip(leaves, specs)):
             if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biufc":
                 leaf = Tensor(leaf)
             if isinstance(leaf, (Tensor, InputSpec)):
-                key.append(self._tensor(leaf, name, spec))
+                key.append(self._tensor(leaf, i, spec))
                 continue
             key.append(self._plain(leaf))
             self.leaves.append(leaf)
@@ -362,7 +362,7 @@ class Call:
         self._start = (*key, modes.grad, modes.amp and id(modes.amp), default_dtype().name)
         self.key = (*self._start, *self._layer_state())
 
-    def _tensor(self, leaf: Any, name: str, spec: Any) -> tuple:
+    def _tensor(self, leaf: Any, position: int, spec: Any) -> tuple:
         if isinstance(leaf, InputSpec):
             spec, tensor = leaf, None
         else:
@@ -372,7 +372,7 @@ class Call:
                 spec = None
         self.leaves.append(Argument(len(self.named)))
         spec = spec if isinstance(spec, InputSpec) else None
-        self.named.append((spec.name if spec is not None and spec.name else name, tensor, spec))
+        self.named.append((position, tensor, spec))
         if spec is not None:
             stop = spec.stop_gradient if tensor is None else tensor._stop
             return spec.shape, spec.dtype.name if spec.dtype is not None else tensor._value.dtype.name, stop, spec.name
@@ -417,7 +417,9 @@ class Call:
         args, kwargs = unflatten(self.structure, self.leaves)
         if Shown.level >= 0:
             print(self.function.code)
-        traced = Traced(self.function.dygraph_function, args, kwargs, self.named, self.layers)
+        names = _names(*self.arguments, self.function)
+        named = [(spec.name if spec is not None and spec.name else names[i], t, spec) for i, t, spec in self.named]
+        traced = Traced(self.function.dygraph_function, args, kwargs, named, self.layers)
         moving = {(id(a.layer), a.name) for a in traced.attributes}
         if not moving <= self.function._moving:
             self.function._moving |= moving
