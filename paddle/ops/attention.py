@@ -54,8 +54,13 @@ def allow_backends(backends):
         _allowed.backends = before
 
 
-def _attend(q, k, v, mask, causal, scale, drop):
-    """softmax(q k^T * scale + mask) v for [batch, length, heads, width]; `drop` is applied to the probabilities."""
+def _attend(*args):
+    """softmax(q k^T * scale + mask) v, with the arguments of `_attend_and_weigh`."""
+    return _attend_and_weigh(*args)[0]
+
+
+def _attend_and_weigh(q, k, v, mask, causal, scale, drop):
+    """(softmax(q k^T * scale + mask) v for [batch, length, heads, width], the probabilities), `drop` is applied to them."""
     name = "scaled_dot_product_attention"
     if q.ndim != 4 or k.ndim != 4 or v.ndim != 4:
         raise errors.ValueError_(
@@ -81,12 +86,18 @@ def _attend(q, k, v, mask, causal, scale, drop):
     else:  # a position that may see no key at all gives 0, not NaN
         seen = jnp.any(scores > -jnp.inf, -1, keepdims=True) | jnp.any(jnp.isnan(scores), -1, keepdims=True)
         weights = jnp.where(seen, jax.nn.softmax(jnp.where(seen, scores, 0), -1), 0)
-    return jnp.einsum("bhqk,bkhd->bqhd", drop(weights).astype(q.dtype), v)
+    weights = drop(weights).astype(q.dtype)
+    return jnp.einsum("bhqk,bkhd->bqhd", weights, v), weights
 
 
 @nn_op(name="attention", scalars="scale")
 def _attention(query, key, value, mask, causal, scale):
     return _attend(query, key, value, mask, causal, scale, lambda p: p)
+
+
+@nn_op(name="attention_and_weights", scalars="scale")
+def _attention_and_weights(query, key, value, causal, scale):
+    return _attend_and_weigh(query, key, value, None, causal, scale, lambda p: p)
 
 
 @nn_op(name="attention_heads_first", scalars="scale", export=False)
@@ -122,10 +133,19 @@ def _fast(query, key, value, mask, dropout):
 
 @nn_op(name="attention_dropout", random=True, scalars="scale p")
 def _attention_dropout(seed, query, key, value, mask, causal, scale, p):
+    return _attend(query, key, value, mask, causal, scale, _dropping(seed, p))
+
+
+@nn_op(name="attention_dropout_and_weights", random=True, scalars="scale p")
+def _attention_dropout_and_weights(seed, query, key, value, causal, scale, p):
+    return _attend_and_weigh(query, key, value, None, causal, scale, _dropping(seed, p))
+
+
+def _dropping(seed, p):
     def drop(weights):
         return jnp.where(keep(seed, weights.shape, None, p), weights / jnp.where(p < 1, 1 - p, 1), 0)
 
-    return _attend(query, key, value, mask, causal, scale, drop)
+    return drop
 
 
 @nn_api
@@ -208,10 +228,7 @@ def flash_attention(
         fixed_seed_offset, rng_name: accepted and without effect.
 
     Returns:
-        (the result, None).
-
-    Raises:
-        NotImplementedError: return_softmax, as the probabilities are not kept.
+        (the result, None), or with return_softmax the probabilities [batch, heads, length, length of keys] in place of None.
 
     Example:
         >>> x = paddle.ones([1, 2, 1, 4])
@@ -219,9 +236,12 @@ def flash_attention(
         [1, 2, 1, 4]
     """
     if return_softmax:
-        raise errors.NotImplemented_(
-            "flash_attention: return_softmax=True is not built, the probabilities are not kept"
-        )
+        scale = float(query.shape[-1]) ** -0.5 if softmax_scale is None else softmax_scale
+        if not 0 <= dropout <= 1:
+            raise errors.ValueError_(f"flash_attention: dropout must be between 0 and 1, got {dropout}")
+        if dropout and training:
+            return _attention_dropout_and_weights(query, key, value, bool(causal), scale, dropout)
+        return _attention_and_weights(query, key, value, bool(causal), scale)
     return scaled_dot_product_attention(query, key, value, None, dropout, causal, training, None, softmax_scale), None
 
 
@@ -236,7 +256,7 @@ def flash_attn_qkvpacked(
         dropout, causal, return_softmax, fixed_seed_offset, rng_name, training: as there.
 
     Returns:
-        (the result of shape [batch, length, groups * heads, width], None).
+        (the result of shape [batch, length, groups * heads, width], None or the probabilities as there).
 
     Raises:
         ValueError: qkv is not 5-D or holds no query.

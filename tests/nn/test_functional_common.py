@@ -401,5 +401,12 @@ def test_flash_attention_names():
     with F.sdp_kernel(enable_math=True):
         compare(F.flash_attn_qkvpacked(t(qkv))[0], want, 1e-9)
     compare(F.flash_attention.flash_attention(*map(t, np.moveaxis(qkv, 2, 0)))[0], want, 1e-9)
-    with pytest.raises(NotImplementedError):
-        F.flash_attn_qkvpacked(t(qkv), return_softmax=True)
+    out, weights = F.flash_attn_qkvpacked(t(qkv), causal=True, return_softmax=True)
+    value = np.moveaxis(qkv, 2, 0)[2]
+    compare(out, np.einsum("bhqk,bkhd->bqhd", weights.numpy(), value), 1e-9)
+    compare(weights.sum(-1), np.ones((2, 2, 3)), 1e-9)
+    assert not np.triu(weights.numpy(), 1).any()
+    paddle.seed(3)
+    out, weights = F.flash_attention.flash_attention(*map(t, np.moveaxis(qkv, 2, 0)), dropout=0.5, return_softmax=True)
+    compare(out, np.einsum("bhqk,bkhd->bqhd", weights.numpy(), value), 1e-9)
+    assert 0 < (weights.numpy() == 0).mean() < 1
