@@ -161,7 +161,7 @@ def _key_of(arg: Any, role: str, inputs: list) -> Any:
         return _key_of(arg.item(), role, inputs) if arg.dtype.kind in "biufc" else _array_key(arg, role, inputs)
     if isinstance(arg, (np.ndarray, jax.Array)):
         return _array_key(arg, role, inputs)
-    if kind in (list, tuple):
+    if isinstance(arg, (list, tuple)):
         if role == "static":
             return Static(
                 tuple(int(a) if isinstance(a, (Tensor, np.integer)) else a for a in arg)

@@ -11,7 +11,7 @@ from ..engine import errors
 from ..engine.executable import Frozen
 from ..engine.op import api, op
 from ..engine.tensor import Tensor
-from ..engine.value import Dim
+from ..engine.value import Dim, Value
 from .axes import axis_of
 from .manipulation import common_shape, flatten, ints_of, star, tensor_of, tensors_of
 
@@ -157,6 +157,8 @@ def repeat_interleave(x, repeats, axis=None, *, output_size=None):
             f"repeat_interleave: repeats must be an int tensor of shape [{n}], one number for "
             f"each element along the axis, got {errors.describe(repeats)}"
         )
+    if isinstance(repeats._value, Value):  # the sum is read when the program runs
+        return _repeat_interleave(x, repeats, axis, repeats.sum() if output_size is None else output_size)
     if output_size is None:
         counts = repeats.numpy()
         if (counts < 0).any():

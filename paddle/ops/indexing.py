@@ -336,8 +336,27 @@ def _is_open(x: Tensor, index: Any) -> bool:
     if any(isinstance(n, Dim) for n in x._value.shape):
         return True
     items = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(i, Tensor) and any(isinstance(n, Dim) for n in i._value.shape) for i in items):
+        return True
     bounds = [b for i in items if isinstance(i, slice) for b in (i.start, i.stop, i.step)]
     return any(isinstance(b, Dim) or isinstance(b, Tensor) and isinstance(b._value, Value) for b in bounds)
+
+
+def _without_masks(index: Any) -> Any:
+    """The index with the positions of their True elements in place of masks without elements."""
+    from .selection import nonzero
+
+    items = index if isinstance(index, tuple) else (index,)
+    if not any(isinstance(i, Tensor) and _is_mask(i) and isinstance(i._value, Value) and i.ndim for i in items):
+        return index
+    found: list = []
+    for i in items:
+        if isinstance(i, Tensor) and _is_mask(i) and i.ndim:
+            places = nonzero(i, as_tuple=True)
+            found.extend(p.reshape([-1]) for p in places)
+        else:
+            found.append(i)
+    return tuple(found)
 
 
 def _form(x: Tensor, index: Any) -> tuple[list, tuple]:
@@ -423,6 +442,8 @@ def _open_setitem(x, value, arrays, form):
 @errors.clean
 def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``."""
+    if modes.program is not None:
+        index = _without_masks(index)
     if modes.program is not None and _is_open(x, index):
         return _open_getitem(x, *_form(x, index))
     items = _normalise(x, index)
@@ -450,6 +471,12 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         raise errors.ValueError_(f"setitem: the value is a Tensor, an array or a number, got {errors.describe(value)}")
     x._check_writable("setitem")
     if modes.program is not None and _is_open(x, index):
+        (first, *others) = index if isinstance(index, tuple) and index else (index,)
+        if _is_mask(first) and isinstance(first, Tensor) and not others and np.ndim(value) == 0:
+            old = x._snapshot()
+            x._rebind(mask_set(old, first, value, 0))
+            return
+        index = _without_masks(index)
         x._rebind(_open_setitem(x._snapshot(), value, *_form(x, index)))
         return
     items = _normalise(x, index)
@@ -465,6 +492,8 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             _check_mask(mask, x._value.shape, axis)
             x._rebind(mask_set(old, mask, value, axis))
             return
+    if modes.program is not None and any(isinstance(mask, Tensor) and mask.ndim for _, mask in masks):
+        return setitem(x, _without_masks(index), value)
     basic, arrays = _advanced(x, items)
     if _whole(basic):
         x._rebind(scatter_nd_axes(old, value, *_arrange(arrays)))

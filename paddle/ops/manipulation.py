@@ -702,7 +702,7 @@ def roll(x, shifts, axis=None):
         return _flip(x, Frozen())
     shape = x._value.shape
     lengths = [x._value.size] if axis is None else [shape[axis_of("roll", a, len(shape))] for a in axis]
-    return _roll(x, np.array([s % max(n, 1) for s, n in zip(shifts, lengths)], np.int64), axis)
+    return _roll(x, np.array([s % n if n > 0 else s for s, n in zip(shifts, lengths)], np.int64), axis)
 
 
 @op(method=False, export=False, name="rot90")

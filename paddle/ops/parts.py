@@ -287,6 +287,9 @@ def crop(x, shape=None, offsets=None):
         raise errors.ValueError_(
             f"crop: shape and offsets must have {ndim} entries, got {list(shape)}, {list(offsets)}"
         )
+    if builtins.any(n < 0 for n in x.shape):  # lengths that are known when the program runs
+        ends = [x.shape[i] if n == -1 else o + n for i, (o, n) in enumerate(zip(offsets, shape))]
+        return _sliced("crop", x, list(range(ndim)), offsets, ends, None)
     ends = [o + (n if n != -1 else have - o) for o, n, have in zip(offsets, shape, x.shape)]
     if builtins.any(o < 0 or n < -1 or not o <= e <= have for o, n, e, have in zip(offsets, shape, ends, x.shape)):
         raise errors.ValueError_(

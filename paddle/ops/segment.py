@@ -11,6 +11,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.op import api, op
 from ..engine.tensor import Tensor
+from ..engine.value import Value
 from .checks import check_ids, host_value
 from .manipulation import tensor_of
 from .scatter import concrete
@@ -72,6 +73,8 @@ def _segment(name: str, data: Any, segment_ids: Any) -> Tensor:
         raise errors.ValueError_(f"{name}: {ids.shape[0]} segment_ids do not fit data of shape {list(data.shape)}")
     if data.dtype.name == "bool":
         raise errors.TypeError_(f"{name}: data must be numbers, got bool")
+    if isinstance(ids._value, Value):  # how many segments there are is read when the program runs
+        return segment_reduce(data, ids, ids.max() + 1, name[len("segment_") :])
     numbers = concrete(name, ids)
     if numbers.size and numbers[0] < 0:
         raise errors.IndexError_(f"{name}: segment_ids must not be negative, got {numbers[0]}")

@@ -12,7 +12,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import api, op
 from ..engine.tensor import Tensor
-from ..engine.value import ABSTRACT
+from ..engine.value import ABSTRACT, Dim, Value
 
 nn_op = functools.partial(op, method=False)
 nn_api = functools.partial(api, method=False)
@@ -45,7 +45,7 @@ def label_smooth(label, prior_dist=None, epsilon=0.1):
     return (1 - epsilon) * label + epsilon / max(label.shape[-1], 1)
 
 
-@nn_op(export=False, name="sequence_mask", differentiable=False)
+@nn_op(export=False, name="sequence_mask", differentiable=False, static="maxlen")
 def _sequence_mask(x, maxlen, dtype):
     at = jnp.arange(maxlen, dtype=x.dtype if jnp.issubdtype(x.dtype, jnp.integer) else np.int64)
     return (at < x[..., None]).astype(to_dtype(dtype).numpy)
@@ -68,6 +68,11 @@ def sequence_mask(x, maxlen=None, dtype="int64"):
         >>> paddle.nn.functional.sequence_mask(paddle.to_tensor([1, 2])).tolist()
         [[1, 0], [1, 1]]
     """
+    if isinstance(x._value, Value) and maxlen is None or isinstance(maxlen, Tensor) and isinstance(maxlen._value, Value):
+        longest = x.max() if maxlen is None else maxlen.reshape([])  # read when the program runs
+        return _sequence_mask(x, longest, to_dtype(dtype))
+    if isinstance(maxlen, Dim):
+        return _sequence_mask(x, maxlen, to_dtype(dtype))
     if maxlen is None:
         if isinstance(x._value, ABSTRACT):
             raise errors.RuntimeError_(
