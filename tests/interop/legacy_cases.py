@@ -605,6 +605,89 @@ for _kind, _x in (
              "out_h": -1, "out_w": -1, "interp_method": _kind.split("_")[0]}, OUT, old=True)  # fmt: skip
 raw_case("fc_old", "fc", [f(2, 3, 4), f(12, 5), f(5)], {"Input": "x", "W": "y", "Bias": "z"},
          {"in_num_col_dims": 1, "activation_type": ""}, OUT, old=True)  # fmt: skip
+for _kind in "add sub mul div".split():
+    raw_case(
+        f"fused_elementwise_{_kind}", f"fused_elementwise_{_kind}", [f(2, 3), f(2, 3, low=0.5)], XY, {"axis": -1}, OUT
+    )
+raw_case("fusion_squared_mat_sub", "fusion_squared_mat_sub", [f(2, 3), f(3, 4)], XY, {"scalar": 0.5},
+         {"SquaredX": "float32", "SquaredY": "float32", "SquaredXY": "float32", "Out": "float32"},
+         hidden=("SquaredX", "SquaredY", "SquaredXY"))  # fmt: skip
+raw_case("atan2", "atan2", [f(2, 3), f(2, 3)], {"X1": "x", "X2": "y"}, {}, OUT)
+raw_case("bilinear_tensor_product", "bilinear_tensor_product", [f(2, 3), f(2, 4), f(5, 3, 4), f(1, 5)],
+         {"X": "x", "Y": "y", "Weight": "z", "Bias": "u"}, {}, OUT)  # fmt: skip
+raw_case("mode", "mode", [i(3, 6).astype("float32")], X, {"axis": 1}, {"Out": "float32", "Indices": "int64"})
+raw_case("row_conv", "row_conv", [f(2, 5, 3), f(2, 3)], {"X": "x", "Filter": "y"}, {}, OUT, {"x": (0, 1)})
+for _kind in ("var", "std"):
+    raw_case(_kind, _kind, [f(2, 5)], {"x": "x"}, {"axis": [1], "unbiased": True, "keepdim": False, "correction": 1.0},
+             {"out": "float32"})  # fmt: skip
+_square = f(3, 3)
+raw_case("cholesky", "cholesky", [_square @ _square.T + np.eye(3, dtype="float32")], X, {"upper": False}, OUT, {})
+raw_case("determinant", "determinant", [f(3, 3)], {"Input": "x"}, {}, OUT, {})
+raw_case("matrix_power", "matrix_power", [f(3, 3)], X, {"n": 3}, OUT, {})
+raw_case("inverse", "inverse", [f(3, 3) + 3 * np.eye(3, dtype="float32")], {"Input": "x"}, {}, O, {})
+raw_case(
+    "isclose",
+    "isclose",
+    [f(2, 3), f(2, 3)],
+    {"Input": "x", "Other": "y"},
+    {"rtol": "0.5", "atol": "1e-8"},
+    {"Out": "bool"},
+)
+raw_case("dist", "dist", [f(2, 3), f(2, 3)], XY, {"p": 2.0}, OUT)
+raw_case("lerp", "lerp", [f(2, 3), f(2, 3), f(1)], {"X": "x", "Y": "y", "Weight": "z"}, {}, OUT)
+raw_case(
+    "gather_tree",
+    "gather_tree",
+    [i(3, 2, 2), i(3, 2, 2, high=2)],
+    {"Ids": "x", "Parents": "y"},
+    {},
+    {"Out": "int64"},
+    {},
+)
+raw_case("index_put", "index_put", [f(4, 3), i(2), i(2, high=3), f(2)], {"x": "x", "indices": "y z", "value": "u"},
+         {"accumulate": True}, {"out": "float32"}, {})  # fmt: skip
+raw_case("l1_norm", "l1_norm", [f(2, 3)], X, {}, OUT)
+raw_case("sigmoid_cross_entropy", "sigmoid_cross_entropy_with_logits", [f(2, 3), f(2, 3, low=0, high=1)], {"X": "x", "Label": "y"},
+         {"normalize": False, "ignore_index": -100}, OUT)  # fmt: skip
+raw_case("log_loss", "log_loss", [f(4, 1, low=0.1, high=0.9), f(4, 1, low=0, high=1)], {"Predicted": "x", "Labels": "y"},
+         {"epsilon": 1e-4}, {"Loss": "float32"})  # fmt: skip
+raw_case(
+    "bce_loss", "bce_loss", [f(4, 1, low=0.1, high=0.9), f(4, 1, low=0, high=1)], {"X": "x", "Label": "y"}, {}, OUT
+)
+raw_case("max_pool3d_with_index", "max_pool3d_with_index", [f(1, 2, 4, 4, 4)], X, {"ksize": [2, 2, 2], "strides": [2, 2, 2]},
+         {"Out": "float32", "Mask": "int32"})  # fmt: skip
+raw_case("histogram", "histogram", [f(20)], X, {"bins": 5, "min": -2, "max": 2}, {"Out": "int64"}, {})
+raw_case("reduce_as", "reduce_as", [f(2, 3), f(1, 3)], {"x": "x", "target": "y"}, {}, {"out": "float32"})
+raw_case("fake_quantize_range_abs_max", "fake_quantize_range_abs_max", [f(2, 5), f(1, low=0.5), np.zeros(1, "int64")],
+         {"X": "x", "InScale": "y", "Iter": "z"}, {"bit_length": 8, "is_test": True}, FAKE, {}, ("OutScale",))  # fmt: skip
+raw_case("fill_any", "fill_any", [f(2, 5)], X, {"value": 1.5}, OUT)
+raw_case(
+    "bitwise_left_shift",
+    "bitwise_left_shift",
+    [i(2, 3), i(2, 3)],
+    {"x": "x", "y": "y"},
+    {"is_arithmetic": True},
+    {"out": "int64"},
+)
+raw_case("bitwise_not", "bitwise_not", [i(2, 3)], X, {}, {"Out": "int64"})
+for _kind in "i0 i0e i1 i1e".split():
+    raw_case(_kind, _kind, [f(2, 3)], {"x": "x"}, {}, {"out": "float32"})
+raw_case("gammaln", "gammaln", [f(2, 3, low=0.3)], {"x": "x"}, {}, {"out": "float32"})
+raw_case("polygamma", "polygamma", [f(2, 3, low=0.3)], {"x": "x"}, {"n": 1}, {"out": "float32"})
+raw_case("gammaincc", "gammaincc", [f(2, 3, low=0.3), f(2, 3, low=0.3)], {"x": "x", "y": "y"}, {}, {"out": "float32"})
+raw_case("nextafter", "nextafter", [f(2, 3), f(2, 3)], {"x": "x", "y": "y"}, {}, {"out": "float32"})
+raw_case("erfinv", "erfinv", [f(2, 3, low=-0.9, high=0.9)], X, {}, OUT)
+for _kind in ("real", "imag", "conj", "angle"):
+    raw_case(_kind, _kind, [(f(2, 3) + 1j * f(2, 3)).astype("complex64")], X, {}, C if _kind == "conj" else OUT)
+raw_case("as_complex", "as_complex", [f(2, 3, 2)], X, {}, C)
+raw_case("cummin", "cummin", [f(2, 5)], {"x": "x"}, {"axis": 1, "dtype": 2}, {"out": "float32", "indices": "int32"})
+raw_case("shard_index", "shard_index", [i(4, 1, high=20)], X, {"index_num": 20, "nshards": 2, "shard_id": 1, "ignore_value": -1},
+         {"Out": "int64"})  # fmt: skip
+raw_case("is_empty", "is_empty", [f(2, 3)], X, {}, {"Out": "bool"})
+raw_case("unpool", "unpool", [f(1, 1, 2, 2), np.array([[[[0, 3], [10, 15]]]], "int32")], {"X": "x", "Indices": "y"},
+         {"ksize": [2, 2], "strides": [2, 2], "unpooling_type": "max", "output_size": [4, 4]}, OUT, {})  # fmt: skip
+case("one_hot_by_tensor", lambda p, raw, x: p.nn.functional.one_hot(x, p.full([1], 6, "int32")), [i(2, 3)])
+
 # ---- recurrent ----
 
 

@@ -68,7 +68,8 @@ def fill_zeros_like(op):
 @translates("fill_any")
 def fill_any(op):
     x = op["X"]
-    return paddle.full_like(x, op.attr("value_float", 0.0) if x.is_floating_point() else op.attr("value_int", 0))
+    old = op.attr("value_float" if x.is_floating_point() else "value_int", 0)
+    return paddle.full_like(x, op.attr("value", old))
 
 
 @translates("empty")

@@ -99,7 +99,7 @@ def norm(op):
 
 @translates("l1_norm")
 def l1_norm(op):
-    return paddle.sum(paddle.abs(op["X"])).reshape([1])
+    return paddle.sum(paddle.abs(op["X"]))
 
 
 @translates("squared_l2_norm")

@@ -174,6 +174,7 @@ def set_value(op):
 
 VALUES = (
     "values",
+    "value",
     "fp32_values",
     "int32_values",
     "int64_values",
@@ -400,11 +401,16 @@ def pad_constant_like(op):
 
 
 @translates(
-    "assign", "share_data", "memcpy", "memcpy_d2h", "memcpy_h2d", "lod_reset", "identity_loss", "npu_identity",
+    "assign", "share_data", "memcpy", "memcpy_d2h", "memcpy_h2d", "lod_reset", "npu_identity",
     "transfer_layout", "c_identity",
 )  # fmt: skip
 def same(op):
     return op["X"]
+
+
+@translates("identity_loss")
+def identity_loss(op):
+    return (paddle.sum, paddle.mean, lambda x: x)[op.attr("reduction", 1)](op["X"])
 
 
 @translates("print")

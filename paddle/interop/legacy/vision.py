@@ -325,10 +325,11 @@ def channel_shuffle(op):
 
 @translates("space_to_depth")
 def space_to_depth(op):
-    """Blocks of b by b pixels become channels; the position in the block counts before the channel."""
+    """The reorganisation of Darknet: the memory of x is read as fewer channels on a larger grid, whose blocks become
+    channels, and the result again as the shape that is wanted."""
     x, b = op["X"], op.attr("blocksize")
     n, c, h, w = x.shape
-    y = x.reshape([n, c, h // b, b, w // b, b]).transpose([0, 3, 5, 1, 2, 4])
+    y = x.reshape([n, c // (b * b), h, b, w, b]).transpose([0, 3, 5, 1, 2, 4])
     return y.reshape([n, c * b * b, h // b, w // b])
 
 
