@@ -3,7 +3,7 @@
 from ..engine.tensor import Parameter
 from ..nn.parameter import create_parameter
 from ..ops.reduction import mean
-from . import amp, nn
+from . import amp, nn, variable
 from .average import ExponentialMovingAverage
 from .backward import append_backward, gradients
 from .block import OperatorView as Operator

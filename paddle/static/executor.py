@@ -177,6 +177,14 @@ class Executor:
     def close(self) -> None:
         """Nothing has to be released; accepted."""
 
+    flush = close
+
+    def train_from_dataset(self, *args: Any, **kwargs: Any) -> Any:
+        """Not available: data sets of parameter servers."""
+        raise errors.NotImplemented_("Executor.train_from_dataset: data sets of parameter servers; feed batches to run")
+
+    infer_from_dataset = train_from_dataset
+
     @errors.clean
     def run(
         self,
@@ -188,8 +196,8 @@ class Executor:
         scope: Scope | None = None,
         return_numpy: bool = True,
         use_program_cache: bool = False,
-        return_merged: bool = True,
         use_prune: bool = False,
+        return_merged: bool = True,
     ) -> list[Any]:
         """Run a program once.
 
@@ -243,7 +251,8 @@ class Executor:
         words = None
         if executable.ticks:
             words = _words(program, executable.ticks)
-        found, new = executable.run(feeds, states, words)
+        with _seeded(program):
+            found, new = executable.run(feeds, states, words)
         for name, array in new.items():
             scope.put(program.states[name], array)
         source = iter(found)
@@ -319,6 +328,21 @@ def _fed(name: str, given: Any, value: Value) -> Any:
             f"Executor.run: the input {name!r} has shape {[int(d) for d in wanted]}, it was fed {list(array.shape)}"
         )
     return array
+
+
+@contextlib.contextmanager
+def _seeded(program: Program) -> Iterator[None]:
+    """What runs between executables, such as initializers, draws from the seed of the program when it has one."""
+    if not program.random_seed:
+        yield
+        return
+    source = generator()
+    before = source.get_state()
+    source.manual_seed(program.random_seed)
+    try:
+        yield
+    finally:
+        source.set_state(before)
 
 
 def _words(program: Program, ticks: int) -> Any:

@@ -16,7 +16,7 @@ from ..engine.dtype import to_dtype
 from ..engine.modes import modes, set_mode
 from ..engine.tensor import Parameter, Tensor, _make
 from ..engine.value import PROBES, Value
-from ..ir.program import Graph, Operator, Pullback
+from ..ir.program import Block, Graph, Operator, Pullback
 from ..ir.record import HostKernel, Recorder
 from ..ir.text import graph_text
 from .block import BlockView
@@ -53,8 +53,9 @@ class Program(Graph):
 
     def __init__(self) -> None:
         super().__init__()
+        self.block = MainBlock(self)
         self.recorder = StaticRecorder(self, static=True)
-        self.random_seed = 0
+        self._seed = 0
         self.training: set[Operator] = set()  # what a clone for testing leaves out
         self.training_states: set[str] = set()
         self.feeds: list[str] = []  # of a loaded program
@@ -72,6 +73,29 @@ class Program(Graph):
         """The program as text."""
         return graph_text(self)
 
+    @staticmethod
+    def parse_from_string(binary_str: bytes) -> Program:
+        """The program of bytes that `paddle.static.serialize_program` gave."""
+        from .io import deserialize_program
+
+        return deserialize_program(binary_str)
+
+    # ---- random numbers ----
+    @property
+    def random_seed(self) -> int:
+        """The seed of the random operators; with 0 they follow `paddle.seed`, else every run draws the same numbers."""
+        return self._seed
+
+    @random_seed.setter
+    def random_seed(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise errors.ValueError_(f"random_seed must be an integer, got {errors.describe(seed)}")
+        self._seed = seed
+
+    def global_seed(self, seed: int) -> None:
+        """Set `random_seed`."""
+        self.random_seed = seed
+
     # ---- what it holds ----
     @property
     def blocks(self) -> list[BlockView]:
@@ -84,9 +108,6 @@ class Program(Graph):
     def global_block(self) -> BlockView:
         return BlockView(self, self.block)
 
-    def block_(self, index: int) -> BlockView:
-        return self.blocks[index]
-
     def current_block(self) -> BlockView:
         return BlockView(self, self.recorder.block)
 
@@ -97,6 +118,27 @@ class Program(Graph):
     def all_parameters(self) -> list[Parameter]:
         """The parameters, in the order in which they were made."""
         return [s.parameter for s in self.states.values() if s.parameter is not None]
+
+    def num_ops(self) -> int:
+        """How many operators the main block has."""
+        return len(self.block.operators)
+
+    def parameters_num(self) -> int:
+        return len(self.all_parameters())
+
+    def get_output_value_by_name(self, name: str) -> Tensor:
+        """The variable of a name. ValueError when there is none."""
+        return _make(self.find(name))
+
+    def get_parameter_value_by_name(self, name: str) -> Tensor:
+        """The parameter of a name. ValueError when there is none."""
+        for p in self.all_parameters():
+            if p.name == name:
+                return p
+        raise errors.ValueError_(f"the program has no parameter {name!r}")
+
+    def get_all_parameter_values(self) -> list[Parameter]:
+        return self.all_parameters()
 
     # ---- state ----
     def state_dict(self, mode: str = "all", scope: Any = None) -> dict[str, Tensor]:
@@ -117,7 +159,7 @@ class Program(Graph):
                 found[name]._name = name
         return found
 
-    def set_state_dict(self, state_dict: dict[str, Any], scope: Any = None) -> None:
+    def set_state_dict(self, state_dict: dict[str, Any], scope: Any = None, copy_tensor: bool = True) -> None:
         """Put values into a scope. Names that the program does not have are left alone.
 
         Raises:
@@ -199,6 +241,19 @@ class Program(Graph):
         self.inputs[name] = value
         self.changed()
         return value
+
+
+class MainBlock(Block):
+    """The block of a program; ``program.block(i)`` is the block with a number, as users look at it."""
+
+    def __init__(self, program: Program):
+        super().__init__()
+        self._program = weakref.ref(program)
+
+    def __call__(self, index: int) -> BlockView:
+        program = self._program()
+        assert program is not None
+        return program.blocks[index]
 
 
 class StaticRecorder(Recorder):
