@@ -366,9 +366,37 @@ def infer(draft: Operator) -> tuple[list[tuple], bool, list | None]:
         out = _eval_shape(draft.entry(_guess(trial), _lengths(trial)), specs)
         several = type(out) is tuple
         trials.append(out if several else (out,))
+        if trial == 0 and draft.open:
+            first_specs = specs
+    if draft.open and not hasattr(kernel, "infer") and _reads_elements(draft):
+        trials = _loosened(draft, trials, first_specs)
     if not dynamic:
         trials *= len(PROBES)
     return trials, several, _known(draft, trials, several)
+
+
+def _reads_elements(draft: Operator) -> bool:
+    """Whether an attribute holds elements that only a run knows."""
+    return any(isinstance(x, Held) and x.value.known is None for k in draft.key for x in _held_in(k))
+
+
+def _loosened(draft: Operator, trials: list, specs: list) -> list:
+    """Where a length depends on such elements it is unknown, also when all trial lengths reach an end: ``x[:n]`` of four
+    rows."""
+    try:
+        out = _eval_shape(draft.entry(_guess(0, 1), _lengths(0)), specs)
+    except Exception:  # 1 need not be a possible value
+        return trials
+    other = out if type(out) is tuple else (out,)
+    found = []
+    for trial, results in enumerate(trials):
+        changed = []
+        for i, spec in enumerate(results):
+            same = zip(spec.shape, trials[0][i].shape, trials[-1][i].shape, other[i].shape)
+            shape = tuple(PROBES[trial] if first == last != m else n for n, first, last, m in same)
+            changed.append(jax.ShapeDtypeStruct(shape, spec.dtype))
+        found.append(tuple(changed))
+    return found
 
 
 def _forward(operator: Operator) -> Operator:
@@ -396,13 +424,13 @@ def _lengths(trial: int) -> Callable:
     return lambda value: value.trials[trial]
 
 
-def _guess(trial: int) -> Callable:
-    """Elements of a value that an attribute needs: known ones, or the trial length in every place."""
+def _guess(trial: int, number: int | None = None) -> Callable:
+    """Elements of a value that an attribute needs: known ones, or a number, by default the trial length, everywhere."""
 
     def read(value: Value) -> Any:
         if value.known is not None:
             return np.asarray(value.known[trial]).tolist()
-        return np.full(value.trials[trial], PROBES[trial]).tolist()
+        return np.full(value.trials[trial], PROBES[trial] if number is None else number).tolist()
 
     return read
 
