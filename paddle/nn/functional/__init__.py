@@ -14,6 +14,7 @@ from ...ops.large_class_loss import *
 from ...ops.loss import *
 from ...ops.masked_attention import *
 from ...ops.moe import *
+from ...ops.norm import pdist
 from ...ops.normalization import *
 from ...ops.expansion import pad
 from ...ops.pooling import *

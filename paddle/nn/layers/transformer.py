@@ -23,8 +23,7 @@ StaticCache = namedtuple("StaticCache", ["k", "v"])  # those of a memory that st
 
 def _positive(kind: str, **numbers: Any) -> None:
     for name, value in numbers.items():
-        if value <= 0:
-            raise errors.ValueError_(f"{kind}: {name} must be greater than 0, got {value}")
+        assert value > 0, f"(InvalidArgument) {kind}: {name} must be greater than 0, got {value}"
 
 
 def _additive(mask: Any, dtype: Any) -> Any:
@@ -52,7 +51,8 @@ class MultiHeadAttention(Layer):
     the output, and behind it the weights with need_weights and the new cache with a cache, as a tuple.
 
     Raises:
-        ValueError: sizes that are not positive or do not divide, inputs that do not fit.
+        AssertionError: sizes that are not positive or do not divide.
+        ValueError: inputs that do not fit.
 
     Example:
         >>> paddle.nn.MultiHeadAttention(8, 2)(paddle.ones([2, 4, 8])).shape
@@ -74,8 +74,9 @@ class MultiHeadAttention(Layer):
     ):
         super().__init__()
         _positive("MultiHeadAttention", embed_dim=embed_dim, num_heads=num_heads)
-        if embed_dim % num_heads:
-            raise errors.ValueError_(f"MultiHeadAttention: num_heads={num_heads} must divide embed_dim={embed_dim}")
+        assert embed_dim % num_heads == 0, (
+            f"(InvalidArgument) MultiHeadAttention: num_heads={num_heads} must divide embed_dim={embed_dim}"
+        )
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim
@@ -163,8 +164,7 @@ def _attrs(attr: Any, n: int, name: str) -> list:
     """One attr for each part of a layer."""
     if not isinstance(attr, (list, tuple)):
         return [attr] * n
-    if len(attr) != n:
-        raise errors.ValueError_(f"{name} must be one for all or a list of {n}, got {len(attr)}")
+    assert len(attr) == n, f"(InvalidArgument) {name} must be one for all or a list of {n}, got {len(attr)}"
     return list(attr)
 
 
@@ -234,7 +234,8 @@ class TransformerEncoderLayer(_TransformerLayer):
     with a cache (output, new cache).
 
     Raises:
-        ValueError: sizes that are not positive or do not divide, an unknown activation.
+        AssertionError: sizes that are not positive or do not divide.
+        ValueError: an unknown activation.
 
     Example:
         >>> paddle.nn.TransformerEncoderLayer(8, 2, 16)(paddle.ones([2, 4, 8])).shape
