@@ -112,7 +112,7 @@ WEIGHTS = np.array([0.2, 0.5, 0.3])
 NUMBERS = np.array([1.0, 3.0])
 IMAGE, VOLUME = wave(1, 2, 4, 4), wave(1, 1, 3, 3, 3)
 HEADS = [wave(1, 3, 1, 2, shift=s) for s in (0.0, 0.6, 1.2)]
-LABEL = fixed([0, 2])
+LABEL, BOX = fixed([0, 2]), fixed([[0.3, 0.4, 3.1, 2.9]], "float64")
 ROUTES, ROWS = fixed([[0, 1], [2, -1], [1, 0]], "int32"), fixed([[0, 2, -1], [-1, -1, 4], [1, 3, -1]], "int32")
 
 ELEMENTWISE: dict[str, Any] = {
@@ -363,6 +363,11 @@ LAYERS: dict[str, Any] = {
         wave(1, 1, 2, 2), via=lambda x: F.max_unpool2d(x, paddle.to_tensor([[[[0, 3], [8, 15]]]], dtype="int32"), 2)
     ),
     "attention": sample(*HEADS, via=lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)),
+    "attention_and_weights": (*HEADS, True, 0.7),
+    "attention_dropout_and_weights": (*HEADS, True, 0.7, 0.3),
+    "roi_align": (IMAGE, BOX, fixed([1], "int32"), (2, 2), 1.0, 2, True),
+    "roi_pool": (IMAGE, BOX, fixed([1], "int32"), (2, 2), 1.0),
+    "psroi_pool": (wave(1, 4, 4, 4), BOX, fixed([1], "int32"), (2, 2), 1.0),
     "attention_heads_first": (*(h.reshape(1, 1, 3, 2) for h in HEADS), None, 0.7),
     "attention_dropout": sample(*HEADS, via=lambda q, k, v: F.scaled_dot_product_attention(q, k, v, dropout_p=0.3)),
     "packed_attention": sample(*(h[0] for h in HEADS), via=packed(0.0)),
@@ -583,7 +588,7 @@ NOT_DIFFERENTIABLE = {
         count_nonzero argmax argmin argsort searchsorted searchsorted_sorter one_hot shard_index sequence_mask gather_tree
         numel shape matrix_rank int_bincount histogram histogramdd accuracy _top_k_hits""",
     "a step function, as officially without a gradient": "trunc_divide floor_divide nextafter",
-    "made without a floating input": "full full_like eye empty_like_vector cond_empty",
+    "made without a floating input": "full full_like eye empty_like_vector cond_empty prior_box",
     "random numbers without a path from the parameters": """uniform gaussian uniform_seeded complex_normal randint randperm
         bernoulli multinomial binomial exponential geometric cauchy top_p_sampling poisson bernoulli_draw poisson_draw
         binomial_draw multinomial_draw categorical_draw geometric_rsample lkjcholesky_draw""",
