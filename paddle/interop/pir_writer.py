@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -94,16 +94,14 @@ def _fetch(writing: Writing, value: Value, column: int) -> None:
 # ---- branches and loops ----
 
 
-def _region(writing: Writing, block: Block, arguments: list[Ref], outputs: Any) -> dict:
-    """Write a block; `outputs()` gives what it yields."""
+def _region(writing: Writing, arguments: list[Ref], body: Callable[[], list[Ref]]) -> dict:
+    """A region with one block, in which `body` writes; it gives what the block yields."""
     outer, refs = writing.operations, dict(writing.refs)
     writing.operations = []
     writing.regions += 1
     number = writing.regions
     try:
-        writing.refs.update(zip(block.inputs, arguments))
-        writing.write(block.operators)
-        yielded = outputs()
+        yielded = body()
         writing.add("2.yield", [r.number for r in yielded], [], [])
         operations = writing.operations
     finally:
@@ -116,16 +114,35 @@ def _typed(writing: Writing, values: Iterable[Value], types: list[tuple]) -> lis
     return [writing.ref(v, dtype) for v, (dtype, _) in zip(values, types)]
 
 
-def _write_cond(writing: Writing, a: SimpleNamespace) -> Any:
+def _write_branches(writing: Writing, a: SimpleNamespace) -> Any:
     operator: Operator = writing.operator
-    if getattr(operator.kernel, "keys", None) is not None:
-        raise errors.NotImplemented_("a choice among several branches")
+    kernel: Any = operator.kernel
     types = writing.results
-    choice = writing.ref(operator.inputs[0], "bool")
+
+    def run(block: Block) -> list[Ref]:
+        writing.write(block.operators)
+        return _typed(writing, block.outputs, types)
+
+    if kernel.keys is None:
+        choice = writing.ref(operator.inputs[0], "bool")
+        return _if(writing, choice, types, [lambda b=b: run(b) for b in kernel.blocks])
+    index = writing.ref(operator.inputs[0], "int64")
+    index = writing.reshape(index, []) if index.ndim else index
+
+    def choose(position: int) -> list[Ref]:
+        """The block of this key, or what comes after it."""
+        if position == len(kernel.blocks) - 1:
+            return run(kernel.blocks[position])
+        key = writing.full(kernel.keys[position], "int64")
+        hit = writing.op("equal", index, key, results=[("bool", ())])[0]
+        return _if(writing, hit, types, [lambda: run(kernel.blocks[position]), lambda: choose(position + 1)])
+
+    return choose(0)
+
+
+def _if(writing: Writing, choice: Ref, types: list[tuple], bodies: list[Callable[[], list[Ref]]]) -> list[Ref]:
+    regions = [_region(writing, [], body) for body in bodies]
     outs = [writing.new(d, s, not d.startswith(("float", "bfloat", "complex"))) for d, s in types]
-    regions = []
-    for block in operator.kernel.blocks:  # type: ignore[attr-defined]
-        regions.append(_region(writing, block, [], lambda b=block: _typed(writing, b.outputs, types)))
     writing.add("1.if", [choice.number], outs, [])["regions"] = regions
     return outs
 
@@ -150,15 +167,17 @@ def _write_while(writing: Writing, a: SimpleNamespace) -> Any:
         writing.arguments += 1
         arguments.append(Ref(-writing.arguments, dtype, shape, not dtype.startswith(("float", "bfloat", "complex"))))
 
-    def outputs() -> list[Ref]:
+    def step() -> list[Ref]:
+        writing.refs.update(zip(body.inputs, arguments))
+        writing.write(body.operators)
         found = _typed(writing, body.outputs, types)
         return [condition(found), *found]
 
+    region = _region(writing, arguments, step)
     outs = [writing.new(r.dtype, r.shape, r.stop) for r in arguments]
-    region = _region(writing, body, arguments, outputs)
     writing.add("1.while", [first.number, *[f.number for f in firsts]], outs, [])["regions"] = [region]
     return outs
 
 
-WRITERS["cond"] = _write_cond
+WRITERS["cond"] = WRITERS["switch_case"] = WRITERS["case"] = _write_branches
 WRITERS["while_loop"] = _write_while

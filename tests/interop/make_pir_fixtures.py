@@ -93,6 +93,7 @@ def main(target: str, wanted: list[str]) -> None:
         for case in pir_cases.CASES:
             if wanted and case[0] not in wanted:
                 continue
+            print(case[0], flush=True)
             try:
                 text, params, arrays = save(case, folder)
             except Exception as e:

@@ -416,3 +416,108 @@ case("segment_sum", lambda P, x: P.geometric.segment_sum(x, P.to_tensor([0, 0, 1
 case("cond", lambda P, x: P.static.nn.cond(P.sum(x) > 0, lambda: x * 2.0, lambda: x - 1.0), "f ?2,3")
 case("cond_two", lambda P, x: P.static.nn.cond(P.sum(x) > 100, lambda: (x * 2.0, x + 1.0), lambda: (x - 1.0, x)), "f ?2,3")  # fmt: skip
 case("while_loop", lambda P, x: P.static.nn.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * 1.5], [P.full([], 0, "int64"), x]), "f ?2,3")  # fmt: skip
+
+# ---- rarer ones ----
+case("gather_tree", functional("gather_tree"), "i 3,2,2 0:5", "i 3,2,2 0:2")
+case("stft", lambda P, x: P.abs(P.signal.stft(x, 8, 4, center=False)), "f 2,32")
+case("lu", lambda P, x: P.linalg.lu(x + 3 * P.eye(3)), "f 3,3")
+case("lstsq", lambda P, x, y: P.linalg.lstsq(x, y)[0], "f 4,3", "f 4,2")
+case("matrix_rank", lambda P, x: P.linalg.matrix_rank(x), "f 3,4")
+case("pinv", lambda P, x: P.linalg.pinv(x), "f 3,4")
+case("cholesky_solve", lambda P, x, y: P.linalg.cholesky_solve(y, P.tril(x) + 2 * P.eye(3)), "f 3,3", "f 3,2")
+case("eigvals", lambda P, x: P.sort(P.abs(P.linalg.eigvals(x))), "f 3,3")
+case("svdvals", lambda P, x: P.linalg.svdvals(x), "f 3,4")
+case("cov", lambda P, x: P.linalg.cov(x), "f 3,5")
+case("corrcoef", lambda P, x: P.linalg.corrcoef(x), "f 3,5")
+case("vecdot", lambda P, x, y: P.linalg.vecdot(x, y), "f 2,3", "f 2,3")
+case("householder_product", lambda P, x, y: P.linalg.householder_product(x, y), "f 4,3", "f 3")
+case("ctc_loss", lambda P, x, y: P.nn.functional.ctc_loss(x, y, P.full([2], 6, "int64"), P.full([2], 2, "int64"), reduction="none"), "f 6,2,5", "h 2,3 1:5")  # fmt: skip
+case("fractional_max_pool2d", functional("fractional_max_pool2d", output_size=3, random_u=0.3), "f 2,3,8,8")
+case("fill_diagonal_tensor", lambda P, x, y: x.fill_diagonal_tensor(y), "f 3,3", "f 3")
+case("reduce_as", top("reduce_as"), "f 2,3,4", "f 3,1")
+case("sgn", top("sgn"), "f 2,3")
+case("isposinf", top("isposinf"), "f 2,3")
+case("isneginf", top("isneginf"), "f 2,3")
+case("isreal", top("isreal"), "f 2,3")
+case("diff", top("diff"), "f 2,5")
+case("trapezoid", top("trapezoid"), "f 2,5")
+case("cumulative_trapezoid", top("cumulative_trapezoid"), "f 2,5")
+case("vander", top("vander", n=3), "f 4")
+case("quantile", top("quantile", q=0.4, axis=1), "f 2,5")
+case("isin", top("isin"), "i 2,3 0:5", "i 3 0:5")
+case("take", top("take"), "f 3,4", "i 5 0:12")
+case("index_fill", lambda P, x, i: P.index_fill(x, i, 1, 0.5), "f 2,5", "i 2 0:5")
+case("masked_scatter", top("masked_scatter"), "f 2,3", "b 2,3", "f 6")
+case("select_scatter", lambda P, x, v: P.select_scatter(x, v, 1, 1), "f 2,3,4", "f 2,4")
+case(
+    "slice_scatter",
+    lambda P, x, v: P.slice_scatter(x, v, axes=[1], starts=[0], ends=[4], strides=[2]),
+    "f 2,5",
+    "f 2,2",
+)
+case("diagonal_scatter", lambda P, x, v: P.diagonal_scatter(x, v), "f 3,3", "f 3")
+case("renorm", top("renorm", p=2.0, axis=0, max_norm=1.0), "f 2,3")
+case("ldexp", top("ldexp"), "f 2,3", "h 2,3 0:3")
+case("lcm", top("lcm"), "i 2,3 1:9", "i 2,3 1:9")
+case("gammainc", top("gammainc"), "f 2,3 0.5:3", "f 2,3 0.5:3")
+case("multigammaln", top("multigammaln", p=2), "f 2,3 2:4")
+case("polar", top("polar"), "f 2,3 0.1:2", "f 2,3")
+case("nanquantile", top("nanquantile", q=0.5, axis=1), "f 2,5")
+case("bucketize", lambda P, x: P.bucketize(x, P.to_tensor([-1.0, 0.0, 1.0])), "f 2,3")
+case("block_diag", lambda P, x, y: P.block_diag([x, y]), "f 2,2", "f 1,3")
+case("cartesian_prod", lambda P, x, y: P.cartesian_prod([x, y]), "f 2", "f 3")
+case("combinations", lambda P, x: P.combinations(x, 2), "f 4")
+case("pdist", top("pdist"), "f 4,3")
+case("hsplit", lambda P, x: P.hsplit(x, 2), "f 2,4")
+case("dsplit", lambda P, x: P.dsplit(x, 2), "f 2,3,4")
+case("tensor_split", lambda P, x: P.tensor_split(x, 3, axis=1), "f 2,7")
+case("hstack", lambda P, x, y: P.hstack([x, y]), "f 2,3", "f 2,3")
+case("rot90_twice", top("rot90", k=2, axes=[1, 2]), "f 2,3,4")
+case("nll_loss_2d", lambda P, x, y: P.nn.functional.nll_loss(P.nn.functional.log_softmax(x, 1), y), "f 2,5,3,3", "i 2,3,3 0:5")  # fmt: skip
+case("cross_entropy_weight", lambda P, x, y, w: P.nn.functional.cross_entropy(x, y, weight=w), "f 4,5", "i 4 0:5", "f 5 0.5:2")  # fmt: skip
+case("cross_entropy_smooth", functional("cross_entropy", label_smoothing=0.1), "f 4,5", "i 4 0:5")
+case("cross_entropy_2d", functional("cross_entropy", axis=1), "f 2,5,3", "i 2,3 0:5")
+case("sigmoid_focal_loss", functional("sigmoid_focal_loss"), "f 4,5", "f 4,5 0:1")
+case("dice_loss", lambda P, x, y: P.nn.functional.dice_loss(P.nn.functional.softmax(x), y), "f 2,3,4", "i 2,3,1 0:4")
+case("soft_margin_loss", functional("soft_margin_loss"), "f 4,5", "f 4,5")
+case("hinge_embedding_loss", lambda P, x, y: P.nn.functional.hinge_embedding_loss(x, P.sign(y)), "f 4,5", "f 4,5")
+case(
+    "cosine_embedding_loss", lambda P, x, y: P.nn.functional.cosine_embedding_loss(x, y, P.ones([4])), "f 4,5", "f 4,5"
+)
+case("triplet_margin_loss", functional("triplet_margin_loss"), "f 4,5", "f 4,5", "f 4,5")
+case("triplet_margin_with_distance_loss", functional("triplet_margin_with_distance_loss"), "f 4,5", "f 4,5", "f 4,5")
+case("poisson_nll_loss", functional("poisson_nll_loss"), "f 4,5", "f 4,5 0:3")
+case("gaussian_nll_loss", functional("gaussian_nll_loss"), "f 4,5", "f 4,5", "f 4,5 0.5:2")
+case("multi_label_soft_margin_loss", functional("multi_label_soft_margin_loss"), "f 4,5", "f 4,5 0:1")
+case("multi_margin_loss", functional("multi_margin_loss"), "f 4,5", "i 4 0:5")
+case("npair_loss", functional("npair_loss"), "f 4,5", "f 4,5", "i 4 0:2")
+case(
+    "attention_mask", lambda P, q, m: P.nn.functional.scaled_dot_product_attention(q, q, q, m), "f 2,5,2,4", "f 2,1,5,5"
+)
+case(
+    "attention_causal", lambda P, q: P.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True), "f 2,5,2,4"
+)
+case("zeropad3d", lambda P, x: P.nn.ZeroPad3D(1)(x), "f 1,2,2,3,3")
+case("pad1d_reflect", functional("pad", pad=[1, 2], mode="reflect", data_format="NCL"), "f 2,3,5")
+case("pad3d_circular", functional("pad", pad=[1, 0, 1, 0, 1, 0], mode="circular", data_format="NCDHW"), "f 1,2,3,3,3")
+case("upsample", lambda P, x: P.nn.Upsample(scale_factor=2, mode="nearest")(x), "f ?1,2,3,3")
+case("softmax_2d", lambda P, x: P.nn.Softmax2D()(x), "f 1,2,3,3")
+case("alpha_dropout", lambda P, x: P.nn.functional.alpha_dropout(x, training=False), "f 2,3")
+case("unfold_padded", functional("unfold", kernel_sizes=[2, 3], strides=2, paddings=1), "f ?1,2,6,6")
+case("clip_by_tensor", lambda P, x: P.clip(x, P.min(x) * 0.5, P.max(x) * 0.5), "f 2,3")
+case("embedding_of_argmax", lambda P, x, w: P.nn.functional.embedding(P.argmax(x, axis=-1), w), "f ?2,3,5", "f 5,4")
+case("shape_arithmetic", lambda P, x: P.arange(0, P.shape(x)[0] * 2, 1) + 1, "f ?3,2")
+case("tile_by_length", lambda P, x, y: P.tile(y.unsqueeze(0), [P.shape(x)[0], 1]), "f ?3,2", "f 4")
+case("expand_by_length", lambda P, x, y: P.expand(y, [P.shape(x)[0], 4]), "f ?3,2", "f 1,4")
+case("full_by_shape", lambda P, x: P.full([P.shape(x)[0], 2], 1.5) + x, "f ?3,2")
+case("slice_by_length", lambda P, x, y: x[:, : P.shape(y)[0]], "f 2,5", "f ?3")
+case("topk_sorted", lambda P, x: P.topk(x, 3, largest=False), "f ?2,5")
+case("unique_axis", lambda P, x: P.unique(x, axis=0), "i 6,2 0:2")
+case("switch_case", lambda P, i, x: P.static.nn.switch_case(i, {1: lambda: x * 2.0, 3: lambda: x - 1.0}, lambda: x + 5.0), "h 1 3:4", "f ?2,3")  # fmt: skip
+case(
+    "case",
+    lambda P, x: P.static.nn.case([(P.sum(x) > 100, lambda: x * 2.0), (P.sum(x) < 100, lambda: x - 1.0)]),
+    "f ?2,3",
+)
+case("cond_nested", lambda P, x: P.static.nn.cond(P.sum(x) > 0, lambda: P.static.nn.cond(P.max(x) > 1, lambda: x * 2.0, lambda: x * 3.0), lambda: x - 1.0), "f ?2,3")  # fmt: skip
+case("while_growing", lambda P, x: P.static.nn.while_loop(lambda n, y: P.sum(y) < 50, lambda n, y: [n + 1, y * 2.0 + 1.0], [P.full([1], 0, "int64"), P.abs(x)]), "f 2,3")  # fmt: skip

@@ -7,7 +7,11 @@ from typing import Any
 
 
 def lenet(P: Any) -> Any:
-    return P.vision.models.LeNet()
+    nn = P.nn
+    return nn.Sequential(
+        nn.Conv2D(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2D(2, 2), nn.Conv2D(4, 8, 5), nn.ReLU(), nn.MaxPool2D(2, 2),
+        nn.Flatten(), nn.Linear(200, 30), nn.Sigmoid(), nn.Linear(30, 10),
+    )  # fmt: skip
 
 
 def resnet(P: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import paddle as P
 
 from ...engine import errors
@@ -125,7 +127,15 @@ def _scale(call: Call) -> Any:
 
 @reads("clip")
 def _clip(call: Call) -> Any:
-    return P.clip(call.x, call.number("min"), call.number("max"))
+    x, bounds = call.x, [call.number("min"), call.number("max")]
+    if x.dtype.name.startswith(("int", "uint")):
+        limits = np.iinfo(x.dtype.name)
+        bounds = [
+            int(min(max(b, float(limits.min)), float(limits.max))) if isinstance(b, float) and b == b else b
+            for b in bounds
+        ]
+        bounds = [min(max(b, int(limits.min)), int(limits.max)) if type(b) is int else b for b in bounds]
+    return P.clip(x, *bounds)
 
 
 # ---- reductions ----

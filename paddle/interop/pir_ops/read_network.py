@@ -42,8 +42,9 @@ def _conv(call: Call) -> Any:
 
 @reads("fused_conv2d_add_act")
 def _conv_add_act(call: Call) -> Any:
+    bias = None if not call.has("bias") else call.bias.reshape([-1])
     out = F.conv2d(
-        call.input, call.filter, call.bias, list(call.strides), _padding(call), list(call.dilations), call.groups,
+        call.input, call.filter, bias, list(call.strides), _padding(call), list(call.dilations), call.groups,
         _layout(call),
     )  # fmt: skip
     if call.has("residual_data"):

@@ -17,6 +17,7 @@ accuracy | x indices label | accuracy correct total |
 acos | x | out |
 acosh | x | out |
 add | x y | out |
+add_group_norm_silu | x residual scale bias | y residual_out mean variance | epsilon:d=1e-5 groups:i=-1 data_format:s=NCHW activation:s=
 add_n | inputs | out |
 add_position_encoding | x | out | alpha:f=1.0 beta:f=1.0
 addmm | input x y | out | beta:f=1.0 alpha:f=1.0
@@ -38,6 +39,8 @@ as_strided | input | out | dims:L= stride:L= offset:l=0
 asin | x | out |
 asinh | x | out |
 assign | x | out |
+assign_out_ | x output | out |
+assign_pos | x cum_count eff_num_len | out |
 assign_value |  | out | shape:I dtype:t values:D place:p=
 assign_value_ | output | out | shape:I dtype:t values:D place:p=
 atan | x | out |
@@ -60,6 +63,7 @@ bitwise_right_shift | x y | out | is_arithmetic:b=true
 bitwise_xor | x y | out |
 bmm | x y | out |
 box_coder | prior_box prior_box_var target_box | output_box | code_type:s=encode_center_size box_normalized:b=true axis:i=0 variance:F=
+broadcast | x | out | ring_id:i=0 root:i=0
 broadcast_tensors | input | out |
 cast | x | out | dtype:t
 ceil | x | out |
@@ -134,6 +138,7 @@ fake_channel_wise_quantize_dequantize_abs_max | x | out out_scale | bit_length:i
 fake_quantize_dequantize_abs_max | x | out out_scale | bit_length:i=8 round_type:i=1
 fake_quantize_dequantize_moving_average_abs_max | x in_scale in_accum in_state | out out_scale out_state out_accum | moving_rate:f=0.9 bit_length:i=8 is_test:b=false round_type:i=1
 fc | input w bias | out | in_num_col_dims:i=1 activation_type:s= padding_weights:b=false
+feed |  | out | name:s col:i
 fetch | x | out | name:s col:i
 fft_c2c | x | out | axes:L normalization:s forward:b
 fft_c2r | x | out | axes:L normalization:s forward:b last_dim_size:l=0
@@ -159,8 +164,10 @@ full_batch_size_like | input | out | shape:I dtype:t value:d input_dim_idx:i out
 full_int_array |  | out | value:L dtype:t=float32 place:p=cpu
 full_like | x value | out | dtype:t=undefined place:p=
 full_with_tensor | value shape | out | dtype:t=float32
+fused_attention | x ln_scale ln_bias qkv_weight qkv_bias cache_kv src_mask out_linear_weight out_linear_bias ln_scale_2 ln_bias_2 | ln_mean ln_var ln_out qkv_out qkv_bias_out transpose_out_2 qk_out qktv_out softmax_out attn_dropout_mask_out attn_dropout_out src_mask_out fmha_out out_linear_out dropout_mask_out ln_mean_2 ln_var_2 bias_dropout_residual_out cache_kv_out out | num_heads:i transpose_qkv_wb:b pre_layer_norm:b epsilon:f attn_dropout_rate:f is_test:b attn_dropout_fix_seed:b attn_dropout_seed:i attn_dropout_implementation:s dropout_rate:f dropout_fix_seed:b dropout_seed:i dropout_implementation:s ln_epsilon:f add_residual:b ring_id:i
 fused_bias_act | x bias dequant_scales shift smooth | out | act_method:s=gelu compute_dtype:s=default quant_scale:f=-1 quant_round_type:i=1 quant_max_bound:f=127.0 quant_min_bound:f=-127.0
 fused_bias_dropout_residual_layer_norm | x residual bias ln_scale ln_bias | y bias_dropout_residual_out dropout_mask_out ln_mean ln_variance | dropout_rate:f=0.5 is_test:b=false dropout_fix_seed:b=true dropout_seed:i=1 dropout_implementation:s=downgrade_in_infer ln_epsilon:f=1e-5
+fused_bias_residual_layernorm | x bias residual norm_weight norm_bias | out residual_out mean variance | epsilon:f residual_alpha:f begin_norm_axis:i quant_scale:f quant_round_type:i quant_max_bound:f quant_min_bound:f
 fused_conv2d_add_act | input filter bias residual_data | output outputs | strides:I=1,1 paddings:I=0,0 padding_algorithm:s=EXPLICIT dilations:I=1,1 groups:i=1 data_format:s=NCHW activation:s=relu split_channels:I= exhaustive_search:b=false workspace_size_MB:i=32 fuse_alpha:f=0.0
 fused_dropout_add | x y seed_tensor | out seed_offset | p:f is_test:b mode:s seed:i=0 fix_seed:b=false
 fused_elementwise_add | x y | out | axis:i=-1 fuse_activation:s= fuse_alpha:f=0.0 fuse_beta:f=0.0 fused_output_scale:f=1.0 fused_unsqueeze2_axes:I= scale_x:f=1.0 scale_y:f=1.0 scale_out:f=1.0
@@ -170,6 +177,8 @@ fused_elementwise_sub | x y | out | axis:i=-1 fuse_activation:s= fuse_alpha:f=0.
 fused_elemwise_add_activation | x y | out intermediate_out | functor_list:S axis:i=-1 scale:f=0.0 save_intermediate_out:b=false
 fused_embedding_eltwise_layernorm | ids embs bias scale | out | epsilon:f=0.00001
 fused_fc_elementwise_layernorm | x w y bias0 scale bias1 | out mean variance | x_num_col_dims:i=1 activation_type:s= epsilon:f=0.00001 begin_norm_axis:i=1
+fused_feedforward | x dropout1_seed dropout2_seed linear1_weight linear1_bias linear2_weight linear2_bias ln1_scale ln1_bias ln2_scale ln2_bias | out dropout1_mask dropout2_mask ln1_mean ln1_variance ln2_mean ln2_variance linear1_out ln1_out dropout1_out dropout2_out | pre_layer_norm:b ln1_epsilon:f ln2_epsilon:f act_method:s dropout1_prob:f dropout2_prob:f dropout1_implementation:s dropout2_implementation:s is_test:b dropout1_fix_seed:b dropout2_fix_seed:b dropout1_seed_val:i dropout2_seed_val:i add_residual:b ring_id:i
+fused_gemm_epilogue | x y bias | out reserve_space | trans_x:b trans_y:b activation:s
 fused_rms_norm_ext | x scale | y invvar | epsilon:f
 fused_rms_norm_quant | x bias residual norm_weight norm_bias | out residual_out inv_var | epsilon:f begin_norm_axis:i quant_scale:f quant_round_type:i quant_max_bound:f quant_min_bound:f
 fused_rotary_position_embedding | q k v sin cos position_ids | out_q out_k out_v | use_neox_rotary_style:b=true time_major:b=false rotary_emb_base:f=10000.0
@@ -255,6 +264,7 @@ logit | x | out | eps:d=1e-6
 logsigmoid | x | out |
 logspace | start stop num base | out | dtype:t place:p=
 logsumexp | x | out | axis:I= keepdim:b=false reduce_all:b=false
+lookup_table | w ids | out | is_sparse:b=false is_distributed:b=false padding_idx:l=-1 remote_prefetch:b=false entry_config:s= is_test:b=false entry:s=none table_class:s=none table_names:S= trainer_id:i=0 slot:i=0 grad_inplace:b=false epmap:S= height_sections:L=
 lp_pool2d | x | out | kernel_size:A strides:L=1,1 paddings:L=0,0 ceil_mode:b=false exclusive:b=true data_format:s=NCHW pooling_type:s= global_pooling:b=false adaptive:b=false padding_algorithm:s=EXPLICIT norm_type:f=0.0
 lrn | x | out mid_out | n:i=5 k:f=2.0 alpha:f=0.0001 beta:f=0.75 data_format:s=AnyLayout
 lstsq | x y rcond | solution residuals rank singular_values | driver:s=gels
@@ -343,10 +353,12 @@ reduce_as | x target | out |
 relu | x | out |
 relu6 | x | out |
 remainder | x y | out |
+renorm | x | out | p:f axis:i max_norm:f
 repeat_interleave | x | out | repeats:i axis:i output_size:l=-1
 repeat_interleave_with_tensor_index | x repeats | out | axis:i output_size:l=-1
 reshape | x shape | out |
 reverse | x axis | out |
+rint | x | out |
 rms_norm | x scale | y invvar | normalized_shape:L= epsilon:d=1e-5
 rnn | x pre_state weight_list sequence_length dropout_state_in | out dropout_state_out state reserve | dropout_prob:f=0.0 is_bidirec:b=false input_size:i=10 hidden_size:i=100 num_layers:i=1 mode:s=RNN_TANH seed:i=0 is_test:b=false
 roi_align | x boxes boxes_num | out | pooled_height:i=1 pooled_width:i=1 spatial_scale:f=1.0 sampling_ratio:i=-1 aligned:b=false
@@ -362,6 +374,7 @@ scatter_nd_add | x index updates | out |
 searchsorted | sorted_sequence values | out | out_int32:b=false right:b=false
 seed |  | out | seed:i deterministic:b rng_name:s force_cpu:b
 segment_pool | x segment_ids | out summed_ids | pooltype:s=SUM
+self_dp_attention | x | out | alpha:f=1.0 head_number:i=1
 selu | x | out | scale:f=1.0507009873554804934193349852946 alpha:f=1.6732632423543772848170429916717
 send_u_recv | x src_index dst_index out_size | out dst_count | reduce_op:s=SUM
 sequence_conv | x padding_data filter | out | context_length:i padding_trainable:b=false context_start:i=0 context_stride:i=1
@@ -408,6 +421,7 @@ strided_slice | x starts ends strides | out | axes:I
 subtract | x y | out |
 sum | x axis | out | dtype:t=undefined keepdim:b=false
 svd | x | u s vh | full_matrices:b=false
+svdvals | x | s |
 swiglu | x y | out |
 swish | x | out |
 sync_batch_norm_ | x mean variance scale bias | out mean_out variance_out saved_mean saved_variance reserve_space | is_test:b momentum:f epsilon:f data_format:s use_global_stats:b trainable_statistics:b
@@ -444,6 +458,7 @@ unsqueeze | x axis | out |
 unstack | x | out | axis:i=0 num:i=0
 var | x | out | axis:L= keepdim:b=false unbiased:b=true correction:d=1
 variable_length_memory_efficient_attention | query key value seq_lens kv_seq_lens mask | out | scale:f causal:b pre_cache_length:i
+variance | x | out | axis:L= keepdim:b=false
 view_dtype | input | out | dtype:t
 view_shape | input | out | dims:L=
 view_slice | input | out | begin_idx:l end_idx:l
@@ -456,9 +471,6 @@ where | condition x y | out |
 yolo_box | x img_size | boxes scores | anchors:I= class_num:i=1 conf_thresh:f=0.01 downsample_ratio:i=32 clip_bbox:b=true scale_x_y:f=1.0 iou_aware:b=false iou_aware_factor:f=0.5
 zeros |  | out | shape:A dtype:t=float32 place:p=cpu
 zeros_like | x | out | dtype:t=undefined place:p=
-assign_out_ | x output | out |
-fused_gemm_epilogue | x y bias | out reserve_space | trans_x:b trans_y:b activation:s
-feed |  | out | name:s col:i
 """
 
 

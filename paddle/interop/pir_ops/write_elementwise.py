@@ -275,19 +275,6 @@ def _sum(w: Writing, a: SimpleNamespace) -> Any:
     return w.op("sum", x, w.ints(axes_of(a)), dtype="" if x.dtype == result else result, keepdim=a.keepdim)
 
 
-@writes("nansum")
-def _nansum(w: Writing, a: SimpleNamespace) -> Any:
-    return (
-        w.op("nansum", w.ref(a.x), axis=axes_of(a), dtype="", keepdim=a.keepdim) if _has("nansum") else NotImplemented
-    )
-
-
-def _has(name: str) -> bool:
-    from .schema import interfaces
-
-    return name in interfaces()
-
-
 @composes("nansum")
 def _nansum_composed(x: Any, axis: Any = None, keepdim: bool = False, **_: Any) -> Any:
     return P.sum(P.where(P.isnan(x), P.zeros_like(x), x), axis, keepdim=keepdim)

@@ -94,8 +94,23 @@ def _cross_entropy(w: Writing, a: SimpleNamespace) -> Any:
 
 @composes("cross_entropy")
 def _cross_entropy_composed(x: Any, label: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", soft_label: bool = False, axis: int = -1, use_softmax: bool = True, label_smoothing: float = 0.0) -> Any:  # fmt: skip  # noqa: E501
-    if weight is not None or label_smoothing:
-        raise errors.NotImplemented_("weights of classes or label smoothing")
+    if label_smoothing and not soft_label:
+        index = P.squeeze(label, axis) if label.ndim == x.ndim else label
+        label, soft_label = F.one_hot(index, int(x.shape[axis])), True
+        if axis % x.ndim != x.ndim - 1:
+            raise errors.NotImplemented_("label smoothing along another axis than the last")
+    if label_smoothing:
+        label = F.label_smooth(label, None, label_smoothing)
+    if weight is not None:
+        if soft_label or axis % x.ndim != x.ndim - 1:
+            raise errors.NotImplemented_("weights of classes with soft labels or along another axis than the last")
+        index = P.squeeze(label, axis) if label.ndim == x.ndim else label
+        kept = index != ignore_index
+        share = P.gather(weight, P.flatten(P.where(kept, index, P.zeros_like(index)))).reshape(list(index._value.shape))
+        share = share * kept.astype(x.dtype)
+        loss = F.cross_entropy(x, label, None, ignore_index, "none", False, axis, use_softmax)
+        loss = loss * (P.unsqueeze(share, axis) if loss.ndim > share.ndim else share)
+        return P.sum(loss) / P.sum(share) if reduction == "mean" else _reduced(loss, reduction)
     loss = F.cross_entropy(x, label, None, ignore_index, "none", soft_label, axis, use_softmax)
     if reduction == "sum" or soft_label:
         return _reduced(loss, reduction)

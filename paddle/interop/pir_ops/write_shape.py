@@ -240,7 +240,7 @@ def _getitem(w: Writing, a: SimpleNamespace) -> Any:
 @composes("getitem")
 def _getitem_arrays(x: Any, arrays: Any, form: Any) -> Any:
     """The basic part first, then the arrays."""
-    from ...ops.indexing import _arrange, gather_nd_axes
+    from ...ops.indexing import gather_nd_axes
 
     given = iter(arrays)
     basic: list = []
@@ -265,7 +265,10 @@ def _getitem_arrays(x: Any, arrays: Any, form: Any) -> Any:
             position += isinstance(item, tuple)
         axis += 1
     region = x[tuple(basic)]
-    return gather_nd_axes(region, *_arrange(rest)) if rest else region
+    if not rest:
+        return region
+    axes = tuple(i for i, _ in rest)
+    return gather_nd_axes(region, [t for _, t in rest], axes, any(b - a != 1 for a, b in zip(axes, axes[1:])))
 
 
 def _bound(bound: Any) -> Any:
