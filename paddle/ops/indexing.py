@@ -304,7 +304,7 @@ def _check_range(index: Any, n: int, axis: int) -> None:
             return
         index = index._value
     array = np.asarray(index)
-    if array.size == 0:
+    if array.size == 0 or isinstance(n, Dim):
         return
     low, high = array.min(), array.max()
     if low < -n or high >= n:

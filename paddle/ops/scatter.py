@@ -13,7 +13,7 @@ from ..engine import errors
 from ..engine.op import _write_out, api, op
 from ..engine.place import put
 from ..engine.tensor import Tensor, _make
-from ..engine.value import ABSTRACT
+from ..engine.value import ABSTRACT, Dim
 from .axes import axis_of
 from .creation import clone, full, zeros
 from .expansion import broadcast_to
@@ -35,7 +35,7 @@ def check_range(name: str, index: Tensor, n: int, argument: str = "index", low: 
     """IndexError for an index outside [low, n), low being -n by default. Only where looking is cheap, for values on
     the CPU; elsewhere a read out of range gives NaN and a write is dropped."""
     value = index._value
-    if value.size == 0 or isinstance(value, ABSTRACT) or not index.place.is_cpu_place():
+    if value.size == 0 or isinstance(value, ABSTRACT) or isinstance(n, Dim) or not index.place.is_cpu_place():
         return
     array = np.asarray(value)
     smallest, largest = array.min(), array.max()
@@ -153,7 +153,7 @@ def _check_vectors(name: str, shape: tuple[int, ...], index: Any) -> None:
     if value.size == 0 or isinstance(value, ABSTRACT) or not index.place.is_cpu_place():
         return
     array = np.asarray(value)
-    bounds = np.array(shape[: array.shape[-1]])
+    bounds = np.array([np.iinfo(np.int64).max if isinstance(n, Dim) else n for n in shape[: array.shape[-1]]])
     bad = (array < -bounds) | (array >= bounds)
     if bad.any():
         raise errors.IndexError_(
