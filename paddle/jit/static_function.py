@@ -24,7 +24,7 @@ from .errors import GraphBreak, Grows
 from .nest import LEAF, Structure, flatten, unflatten
 from .options import Shown
 from .program import as_program
-from .trace import Argument, ChangesState, Traced
+from .trace import Argument, ChangesState, Traced, Tracer
 from .transform import convert, converted_tree
 from .transform.source import NoSource
 
@@ -197,7 +197,9 @@ class StaticFunction:
         if not Switch.on or modes.program is not None or modes.ticks is not None:
             function = self.dygraph_function
             if modes.program is not None and Switch.on:
-                function = getattr(modes.program, "converted", convert)(function)
+                if isinstance(modes.program, Tracer):
+                    modes.program.note_function(function)
+                function = convert(function)
             return function(*args, **kwargs)
         try:
             return self._call(args, kwargs)

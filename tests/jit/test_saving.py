@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,10 +63,7 @@ def test_a_layer_comes_back(path):
         assert len(got) == 4
         for g, w in zip(got, [*steps, named["h"], named["empty"]]):
             close(g, w)
-    assert (
-        list(again.state_dict()) == ["buffer_0", "buffer_1", "param_0", "param_1", "param_2", "param_3"]
-        or len(again.state_dict()) == 6
-    )
+    assert sorted(again.state_dict()) == ["buffer_0", "buffer_1", "param_0", "param_1", "param_2", "param_3"]
 
 
 def test_training_goes_on(path):
@@ -188,15 +186,15 @@ def test_what_python_computes_cannot_be_saved(path):
 def test_damaged_files(path):
     paddle.jit.save(Net(), path, [S([None, 3])])
     model, params = path + ".pdmodel", path + ".pdiparams"
-    text, data = open(model, "rb").read(), open(params, "rb").read()
+    text, data = Path(model).read_bytes(), Path(params).read_bytes()
     for broken in (text[:-10], text[: len(text) // 2], text.replace(b'"version":1', b'"version":9'), b""):
-        open(model, "wb").write(broken)
+        Path(model).write_bytes(broken)
         with pytest.raises(ValueError):
             paddle.jit.load(path)
-    open(model, "wb").write(text)
+    Path(model).write_bytes(text)
     for broken in (data[:-1], data + b"x", b""):
-        open(params, "wb").write(broken)
+        Path(params).write_bytes(broken)
         with pytest.raises(ValueError):
             paddle.jit.load(path)
-    open(params, "wb").write(data)
+    Path(params).write_bytes(data)
     assert json.loads(text)["magic"] and paddle.jit.load(path) is not None

@@ -18,7 +18,7 @@ from ...ir.control_flow import Branches
 from ..errors import GraphBreak, Grows, Mismatch
 from ..nest import Structure, flatten, unflatten
 from .jumps import PREFIX, RETURNED
-from .runtime import UNDEFINED, State
+from .runtime import UNDEFINED, State, tensor_of
 
 _PIECES = ["one branch", "the other branch"]
 
@@ -186,6 +186,9 @@ def _merge(name: str, i: int, start: End, ends: list[End], recorded: list[Record
 
 
 def _unified(name: str, recorded: list[Recorded], pair: list) -> Any:
+    for i, r in enumerate(recorded):
+        with r.reopened():
+            pair[i] = tensor_of(pair[i])
     kinds = [type(x) for x in pair]
     if set(kinds) == {int, float}:
         pair = [float(x) for x in pair]
@@ -284,6 +287,7 @@ def record_loop(test: Callable, body: Callable, state: State, wanted: set[str]) 
         carried = [i for i in carried if start[i] is not UNDEFINED]
         first: list = []
         structures = [flatten(start[i], first) for i in carried]
+        first = [tensor_of(x) for x in first]
 
         def assign(leaves: list) -> None:
             source = iter(leaves)
@@ -306,7 +310,7 @@ def record_loop(test: Callable, body: Callable, state: State, wanted: set[str]) 
                         f"while: {_called(state.names[i])} changes its structure in the loop, "
                         f"from {_shown(structure, [])} to {_shown(found, [])}"
                     )
-            return out
+            return [tensor_of(x) for x in out]
 
         def going(leaves: list) -> Any:
             assign(leaves)
