@@ -402,7 +402,7 @@ def interpolate(
         )
     if align_mode not in (0, 1):
         raise errors.ValueError_(f"{name}: align_mode must be 0 or 1, got {align_mode!r}")
-    if align_corners and mode in ("nearest", "area"):
+    if align_corners and mode == "nearest":
         raise errors.ValueError_(f"{name}: align_corners has no meaning for mode {mode!r}")
     if antialias and mode not in ("bilinear", "bicubic"):
         raise errors.ValueError_(f"{name}: antialias is possible for bilinear and bicubic, got mode {mode!r}")

@@ -227,6 +227,11 @@ def test_interpolate_nearest_and_area():
     compare(F.interpolate(t(x), scale_factor=2), x.repeat(2, 2).repeat(2, 3))
     compare(F.interpolate(t(x), size=[3, 4]), x[:, :, [0, 1, 2]][:, :, :, [0, 1, 3, 4]])
     compare(F.interpolate(t(x), size=[2, 3], mode="area"), x.reshape(1, 2, 2, 2, 3, 2).mean((3, 5)), 1e-9)
+    compare(
+        F.interpolate(t(x), size=[2, 3], mode="area", align_corners=True),
+        x.reshape(1, 2, 2, 2, 3, 2).mean((3, 5)),
+        1e-9,
+    )
     assert F.interpolate(t(x[0]), size=t([9])).shape == [2, 4, 9]
 
 
