@@ -33,6 +33,16 @@ def translates(*types: str) -> Callable:
     return register
 
 
+class Branch:
+    """The results of a block that runs only under a condition, until it is known what stands in for them otherwise."""
+
+    def __init__(self, condition: Tensor, block: int, names: list[str], scope: Any):
+        self.condition = condition
+        self.block = block
+        self.names = names
+        self.scope = scope
+
+
 class Call:
     """An operator with its tensors: ``op["X"]`` is an input that must be there.
 
@@ -67,6 +77,10 @@ class Call:
         found = self.scope.get(name)
         if found is None:
             raise errors.ValueError_(f"{self.type}: the variable {name!r} is read before an operator defines it")
+        if isinstance(found, Branch):
+            raise errors.ValueError_(
+                f"{self.type}: the variable {name!r} is defined under a condition that may be false in another run"
+            )
         return found
 
     def has(self, slot: str) -> bool:

@@ -7,7 +7,7 @@ import paddle
 from ...engine import errors
 from ...engine.modes import modes
 from ...engine.tensor import Tensor
-from .call import Call, constant, number, translates
+from .call import Branch, Call, constant, number, translates
 
 
 def _array(op: Call, names: list[str]) -> list:
@@ -64,16 +64,6 @@ def tensor_array_to_tensor(op):
 
 
 # ---- branches ----
-
-
-class Branch:
-    """The results of a block that runs only under a condition, until it is known what stands in for them otherwise."""
-
-    def __init__(self, condition: Tensor, block: int, names: list[str], scope):
-        self.condition = condition
-        self.block = block
-        self.names = names
-        self.scope = scope
 
 
 @translates("conditional_block", "conditional_block_infer")
