@@ -287,7 +287,7 @@ class Traced:
         read = {v for o in self.operators for v in o.reads()} | set(fetches)
         self.states = [s for s in graph.states.values() if s.value in read]
         graph.states = {n: s for n, s in graph.states.items() if s in self.states}
-        self.state_flags = [(s.tensor, s.tensor._stop, s.value.trials[0], s.value.dtype) for s in self.states]
+        self.state_flags = [(s.tensor._stop, s.value.trials[0], s.value.dtype) for s in self.states]
         self.values = [*self.inputs, *(s.value for s in self.states)]
         graph.block.operators = self.operators
         moving = {id(a.read()): a for a in self.attributes}
@@ -314,13 +314,14 @@ class Traced:
             found = read()
             if found is not value and (found.__class__ is not value.__class__ or found != value):
                 return False
-        for tensor, stop, shape, dtype in self.state_flags:
-            if tensor._stop is not stop:
-                return False
+        if any((t._grad is not None) is not had for t, had in self.had):
+            return False
+        for state, reader, (stop, shape, dtype) in zip(self.states, self.readers, self.state_flags):
+            tensor = self._state(state, reader)
             now = tensor._value
-            if now.shape != shape or now.dtype != dtype:
+            if now.shape != shape or now.dtype != dtype or tensor._stop is not stop:
                 return False
-        return all((t._grad is not None) is had for t, had in self.had)
+        return True
 
     def __call__(self, arguments: list[Tensor]) -> Any:
         """Run with these tensor arguments."""

@@ -170,7 +170,8 @@ def _merge(name: str, i: int, start: End, ends: list[End], recorded: list[Record
         return _fill_missing(name, i, structures, ends, recorded, left)
     if structures[0] != structures[1]:
         shown = [_shown(s, r) for s, r in zip(structures, raws)]
-        raise Mismatch(f"cond: {_called(name)} is {shown[0]} in one branch and {shown[1]} in the other one")
+        kind = Grows if all(s.kind is list for s in structures) else Mismatch
+        raise kind(f"cond: {_called(name)} is {shown[0]} in one branch and {shown[1]} in the other one")
     old = start.raw[start.spans[i]] if start.structures[i] == structures[0] else None
     if old is not None and all(a is x and b is x for x, a, b in zip(old, *raws)):
         return Plan(structures[0], [Plain(x) for x in old], False)

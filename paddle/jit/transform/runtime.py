@@ -15,6 +15,7 @@ from . import convert as _convert
 from .jumps import PREFIX
 
 UNROLL = 64  # iterations over the rows of a tensor up to which a loop is unrolled
+MOST_UNROLLED = 1024  # the same where a loop of a known number of iterations cannot be recorded
 
 
 class _Mark:
@@ -136,20 +137,20 @@ def each(
         length = iterable.length
         if symbolic(length):
             return _counted(iterable, 0, item, body, going, state, {*live, *carried})
-        if length > UNROLL:
-            from .control import Mismatch
-
-            try:
-                return _counted(iterable, 0, item, body, going, state, {*live, *carried})
-            except Mismatch:
-                pass  # lists grow in it, for example: unrolled
+        if length > UNROLL and _recorded(iterable, 0, item, body, going, state, {*live, *carried}):
+            return
     numbers = Numbers(iterable) if isinstance(iterable, range) else None
     for position, value in enumerate(iterable):
         if going is not None:
             on = going()
             if symbolic(on):
-                if numbers is not None and len(iterable) - position > 2:
-                    return _counted(numbers, position, item, body, going, state, {*live, *carried})
+                if (
+                    numbers is not None
+                    and len(iterable) - position > 2
+                    and _recorded(numbers, position, item, body, going, state, {*live, *carried})
+                ):
+                    return
+                numbers = None
 
                 def step(value: Any = value) -> None:
                     item(value)
@@ -161,6 +162,18 @@ def each(
                 return
         item(value)
         body()
+
+
+def _recorded(items: Counted, *rest: Any) -> bool:
+    """Whether a loop over a known number of items could be recorded as a loop; otherwise (lists grow in it, or layers
+    are taken from a list by their number) it is unrolled."""
+    try:
+        _counted(items, *rest)
+    except Exception:
+        if items.length > MOST_UNROLLED:
+            raise
+        return False
+    return True
 
 
 def _counted(
