@@ -15,27 +15,28 @@ from ..engine.executable import Kernel
 from ..engine.modes import set_mode
 from ..engine.tensor import Tensor, _make
 from ..nn.clip import _each
+from ..ops.selection import where
 from .multi_tensor import Spec, _updated
 from .optimizer import _is_custom
 
 __all__ = ["add_step", "record_step"]
 
 
-def add_step(recorder: Any, optimizer: Any, pairs: list[tuple[Tensor, Tensor]]) -> None:
-    """Append a step as a part of the program that only training runs."""
+def add_step(recorder: Any, optimizer: Any, pairs: list[tuple[Tensor, Tensor]], skip: Tensor | None = None) -> None:
+    """Append a step as a part of the program that only training runs; where `skip` is true it changes nothing."""
     from ..static.backward import training_part
 
     with recorder, set_mode(grad=False, amp=None), training_part(recorder):
-        record_step(recorder, optimizer, pairs)
+        record_step(recorder, optimizer, pairs, skip)
 
 
-def record_step(recorder: Any, optimizer: Any, pairs: list[tuple[Tensor, Tensor]]) -> None:
+def record_step(recorder: Any, optimizer: Any, pairs: list[tuple[Tensor, Tensor]], skip: Tensor | None = None) -> None:
     """Append a step of the optimizer on (parameter, gradient) pairs. The learning rate is asked for in each run; the
     states live in scopes under their official names."""
     pairs = _clipped(recorder, optimizer, [(p, g) for p, g in pairs if g is not None])
     rate = _learning_rate(recorder.graph, optimizer)
     for p, g in pairs:
-        _record_update(recorder, optimizer, p, g, rate)
+        _record_update(recorder, optimizer, p, g, rate, skip)
 
 
 def _learning_rate(graph: Any, optimizer: Any) -> Tensor:
@@ -75,7 +76,7 @@ def _clip_kernel(kind: type, n: int) -> Kernel:
     return Kernel(clip, "clip_by_" + kind.__name__.removeprefix("ClipGradBy").lower(), ("scalar",) * (n + 2))
 
 
-def _record_update(recorder: Any, optimizer: Any, p: Tensor, g: Tensor, rate: Tensor) -> None:
+def _record_update(recorder: Any, optimizer: Any, p: Tensor, g: Tensor, rate: Tensor, skip: Tensor | None) -> None:
     number = optimizer._group_of.get(id(p), 0)
     group = optimizer._groups[number]
     kind = optimizer._kind(p)
@@ -107,6 +108,8 @@ def _record_update(recorder: Any, optimizer: Any, p: Tensor, g: Tensor, rate: Te
     )
     kernel = _update_kernel(spec, kind.decay[0] if kind.decay else None, kind.compute_dtype, kind.master)
     new = recorder.record(kernel, (p, g, rate, kind.rate, *numbers, *kept.values()))
+    if skip is not None:
+        new = [where(skip, old, n) for old, n in zip((p, *kept.values()), new)]
     p._storage.write(new[0]._value)
     for tensor, result in zip(kept.values(), new[1:]):
         tensor._storage.write(result._value)

@@ -12,8 +12,26 @@ from ..amp.autocast import auto_cast, low_dtype
 from ..engine import dtype as dtypes
 from ..engine import errors
 from ..engine.tensor import Tensor
+from . import bf16
+from .mixed_precision import (
+    AutoMixedPrecisionLists,
+    CustomOpLists,
+    cast_model_to_fp16,
+    cast_parameters_to_fp16,
+    decorated,
+    fp16_guard,
+)
 
-__all__ = ["decorate", "scale_loss"]
+__all__ = [
+    "bf16",
+    "AutoMixedPrecisionLists",
+    "CustomOpLists",
+    "cast_model_to_fp16",
+    "cast_parameters_to_fp16",
+    "decorate",
+    "fp16_guard",
+    "scale_loss",
+]
 
 
 @errors.clean
@@ -24,15 +42,16 @@ def decorate(*args: Any, **kwargs: Any) -> Any:
     the optimizer's `step` divides the gradients by it, skips the update when one is infinite or NaN, and adapts the
     scale. bfloat16 and float8_e4m3fn need no scale, it is 1.
 
+    With an optimizer in the first place it is for programs: the result's `minimize` puts casts into the program and, for
+    float16, scales the loss (arguments `amp_lists`, `level`, `dtype`, `init_loss_scaling`, `incr_every_n_steps`,
+    `decr_every_n_nan_or_inf`, `incr_ratio`, `decr_ratio`, `use_dynamic_loss_scaling`, `use_fp16_guard`).
+
     Args:
         models, optimizers: a Layer and an Optimizer (or lists), by keyword.
         level, dtype, and what else `paddle.amp.decorate` takes: by keyword.
 
     Returns:
-        The models and the optimizers.
-
-    Raises:
-        NotImplementedError: the call for programs, with an optimizer as first argument.
+        The models and the optimizers, or the optimizer for programs.
 
     Example:
         >>> net = paddle.nn.Linear(2, 1)
@@ -41,8 +60,10 @@ def decorate(*args: Any, **kwargs: Any) -> Any:
         >>> paddle.static.amp.scale_loss(net(paddle.ones([1, 2])).sum(), sgd).backward()
         >>> sgd.step()
     """
-    if args or "models" not in kwargs:
-        raise errors.NotImplemented_("static.amp.decorate for programs; pass models= and optimizers=")
+    if "models" not in kwargs:
+        return decorated(*args, **kwargs)
+    if args:
+        raise errors.TypeError_("decorate: models and optimizers are given by keyword")
     kwargs.setdefault("level", "O1")
     dtype = low_dtype("decorate", kwargs.setdefault("dtype", "float16"))
     found = _decorate(**kwargs)

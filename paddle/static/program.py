@@ -56,6 +56,7 @@ class Program(Graph):
         self.block = MainBlock(self)
         self.recorder = StaticRecorder(self, static=True)
         self._seed = 0
+        self.guarded: set[Operator] = set()  # what mixed precision may change when it is restricted
         self.training: set[Operator] = set()  # what a clone for testing leaves out
         self.training_states: set[str] = set()
         self.feeds: list[str] = []  # of a loaded program
