@@ -501,6 +501,45 @@ for _name, _more in (("", {}), ("_pixels", {"normalized": False, "keep_top_k": -
 raw_case("multiclass_nms3_rois", "multiclass_nms3", [boxes(12, 3), f(12, 3, low=0, high=1), np.array([5, 7], "int32")],
          {"BBoxes": "x", "Scores": "y", "RoisNum": "z"}, NMS, NMS_OUT, {})  # fmt: skip
 
+raw_case("yolo_box", "yolo_box", [f(2, 21, 3, 4), np.array([[96, 128], [64, 80]], "int32")], {"X": "x", "ImgSize": "y"},
+         {"anchors": [10, 13, 16, 30, 33, 23], "class_num": 2, "conf_thresh": 0.3, "downsample_ratio": 32, "clip_bbox": True,
+          "scale_x_y": 1.1, "iou_aware": False, "iou_aware_factor": 0.5}, {"Boxes": "float32", "Scores": "float32"}, {})  # fmt: skip
+raw_case("prior_box", "prior_box", [f(1, 2, 3, 4), f(1, 3, 24, 32)], {"Input": "x", "Image": "y"},
+         {"min_sizes": [4.0, 8.0], "max_sizes": [8.0, 12.0], "aspect_ratios": [1.0, 2.0], "variances": [0.1, 0.1, 0.2, 0.2],
+          "flip": True, "clip": True, "step_w": 0.0, "step_h": 0.0, "offset": 0.5, "min_max_aspect_ratios_order": False},
+         {"Boxes": "float32", "Variances": "float32"}, {})  # fmt: skip
+raw_case("box_coder", "box_coder", [boxes(4), f(4, 4, low=0.1, high=0.3), f(3, 4, 4, low=-0.5, high=0.5)],
+         {"PriorBox": "x", "PriorBoxVar": "y", "TargetBox": "z"},
+         {"code_type": "decode_center_size", "box_normalized": False, "axis": 0, "variance": []}, {"OutputBox": "float32"}, {})  # fmt: skip
+raw_case("box_coder_encode", "box_coder", [boxes(4), boxes(3)], {"PriorBox": "x", "TargetBox": "y"},
+         {"code_type": "encode_center_size", "box_normalized": True, "axis": 0, "variance": [0.1, 0.1, 0.2, 0.2]},
+         {"OutputBox": "float32"}, {})  # fmt: skip
+REGIONS = {"X": "x", "ROIs": "y", "RoisNum": "z"}
+_counts = np.array([1, 2], "int32")
+for _aligned in (True, False):
+    raw_case(f"roi_align_{_aligned}", "roi_align", [f(2, 3, 8, 8), boxes(3), _counts], REGIONS, {"pooled_height": 2,
+             "pooled_width": 3, "spatial_scale": 0.25, "sampling_ratio": 2, "aligned": _aligned}, OUT, {})  # fmt: skip
+raw_case("roi_pool", "roi_pool", [f(2, 3, 8, 8), boxes(3), _counts], REGIONS, {"pooled_height": 2, "pooled_width": 2,
+         "spatial_scale": 0.25}, {"Out": "float32", "Argmax": "int64"}, {}, ("Argmax",))  # fmt: skip
+raw_case("psroi_pool", "psroi_pool", [f(2, 8, 8, 8), boxes(3), _counts], REGIONS, {"pooled_height": 2, "pooled_width": 2,
+         "spatial_scale": 0.25, "output_channels": 2}, OUT, {})  # fmt: skip
+raw_case("deformable_conv", "deformable_conv", [f(1, 2, 5, 5), f(1, 18, 5, 5, low=-1, high=1), f(3, 2, 3, 3), f(1, 9, 5, 5)],
+         {"Input": "x", "Offset": "y", "Filter": "z", "Mask": "u"}, {"strides": [1, 1], "paddings": [1, 1], "dilations": [1, 1],
+         "deformable_groups": 1, "groups": 1, "im2col_step": 1}, O, {})  # fmt: skip
+raw_case("matrix_nms", "matrix_nms", [boxes(1, 8), f(1, 3, 8, low=0, high=1)], {"BBoxes": "x", "Scores": "y"},
+         {"score_threshold": 0.3, "post_threshold": 0.1, "nms_top_k": 6, "keep_top_k": 5, "use_gaussian": False,
+          "gaussian_sigma": 2.0, "background_label": 0, "normalized": True},
+         {"Out": "float32", "Index": "int32", "RoisNum": "int32"}, {})  # fmt: skip
+raw_case("distribute_fpn_proposals", "distribute_fpn_proposals", [boxes(6) * 10, np.array([4, 2], "int32")],
+         {"FpnRois": "x", "RoisNum": "y"}, {"min_level": 2, "max_level": 4, "refer_level": 3, "refer_scale": 80,
+         "pixel_offset": True}, {"MultiFpnRois": ["float32"] * 3, "RestoreIndex": "int32", "MultiLevelRoIsNum": ["int32"] * 3}, {})  # fmt: skip
+raw_case("generate_proposals_v2", "generate_proposals_v2",
+         [f(1, 3, 2, 2, low=0, high=1), f(1, 12, 2, 2, low=-0.3, high=0.3), np.array([[32, 40]], "float32"),
+          boxes(2, 2, 3), np.ones((2, 2, 3, 4), "float32")],
+         {"Scores": "x", "BboxDeltas": "y", "ImShape": "z", "Anchors": "u", "Variances": "v"},
+         {"pre_nms_topN": 10, "post_nms_topN": 5, "nms_thresh": 0.5, "min_size": 1.0, "eta": 1.0, "pixel_offset": True},
+         {"RpnRois": "float32", "RpnRoiProbs": "float32", "RpnRoisNum": "int32"}, {})  # fmt: skip
+
 # ---- quantization ----
 
 for _round in (0, 1):

@@ -88,8 +88,8 @@ def build(case, folder):
         write_program(case, prefix, feeds, shapes, executor)
     with paddle.static.scope_guard(paddle.static.Scope()):
         program, names, fetches = paddle.static.load_inference_model(prefix, executor)
-        results = executor.run(program, feed={n: feeds[n] for n in names}, fetch_list=fetches)
-    arrays = {f"in_{n}": feeds[n] for n in names} | {f"out_{i}": np.asarray(r) for i, r in enumerate(results)}
+        results = executor.run(program, feed={n: feeds[n] for n in names}, fetch_list=fetches, return_numpy=False)
+    arrays = {f"in_{n}": feeds[n] for n in names} | {f"out_{i}": np.array(r) for i, r in enumerate(results)}
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     files = {f"{case.name}.npz": stream.getvalue()}

@@ -74,7 +74,7 @@ def psroi_pool(op):
 
 @translates("matrix_nms")
 def matrix_nms(op):
-    out, index, counts = vision_ops("matrix_nms")(
+    out, counts, index = vision_ops("matrix_nms")(
         op["BBoxes"], op["Scores"], op.attr("score_threshold"), op.attr("post_threshold", 0.0), op.attr("nms_top_k"),
         op.attr("keep_top_k"), bool(op.attr("use_gaussian", False)), op.attr("gaussian_sigma", 2.0),
         op.attr("background_label", 0), bool(op.attr("normalized", True)), return_index=True,
