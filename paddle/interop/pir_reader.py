@@ -150,7 +150,7 @@ class _Reader:
         results = list(out) if isinstance(out, tuple) else [out]
         if len(results) < len(node.results):
             results += [None] * (len(node.results) - len(results))
-        found = [_slot(_declared(r, kind)) for r, (_, kind) in zip(results, node.results)]
+        found = [_slot(r) for r in results]
         if elements is not None and found[0] is not None:
             found[0].elements = elements
         if name.endswith("_") and name not in _KEEP and node.operands:  # in place: the operand changes, too
@@ -253,13 +253,6 @@ _SPECIAL = {
 def _full_name(name: str) -> str:
     dialect, _, rest = name.partition(".")
     return f"{ ({'0': 'builtin', '1': 'pd_op', '2': 'cf'}.get(dialect, dialect)) }.{rest}"
-
-
-def _declared(result: Any, kind: Type | None) -> Any:
-    """A result in the type that the file gives it: promotion differs in places."""
-    if isinstance(result, Tensor) and kind is not None and kind.dtype not in (None, result.dtype.name):
-        return result.astype(kind.dtype)
-    return result
 
 
 def _slot(result: Any) -> Slot | None:

@@ -72,11 +72,33 @@ def save_network(name: str, folder: str) -> tuple[bytes, bytes, dict]:
     return *files, {f"in{i}": a for i, a in enumerate(arrays)} | {f"out{i}": o.numpy() for i, o in enumerate(outs)}
 
 
+FUSED = [
+    ("bert", "matmul_add_act_fuse_pass"), ("bert", "embedding_eltwise_layernorm_fuse_pass"),
+    ("transformer", "add_norm_fuse_pass"), ("vgg", "conv2d_add_act_fuse_pass"), ("mobilenet", "conv2d_add_fuse_pass"),
+    ("resnet", "conv2d_bn_fuse_pass"),
+]  # fmt: skip
+
+
+def save_fused(name: str, fusion: str, folder: str) -> tuple[bytes, bytes]:
+    """A network of `folder` after a pass of the official package."""
+    executor = paddle.static.Executor(paddle.CPUPlace())
+    with paddle.static.scope_guard(paddle.static.Scope()):
+        program = paddle.static.load_inference_model(os.path.join(folder, name), executor)[0]
+        passes = paddle.pir.PassManager(2)
+        passes.add_pass(fusion, {})
+        passes.run(program)
+        path = os.path.join(folder, "fused.json")
+        paddle.base.core.serialize_pir_program(program, path, 4, True, False, False)
+        found = [v for group in paddle.static.pir_io.get_pir_parameters(program) for v in group if v.persistable]
+        paddle.static.pir_io.save_vars_pir(folder, program, found, filename="fused.pdiparams")
+    return open(path, "rb").read(), open(os.path.join(folder, "fused.pdiparams"), "rb").read()
+
+
 def add(archive: zipfile.ZipFile, name: str, text: bytes, params: bytes, arrays: dict) -> None:
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     for suffix, data in ((".json", text), (".pdiparams", params), (".npz", stream.getvalue())):
-        if data:
+        if data and (arrays or suffix != ".npz"):
             entry = zipfile.ZipInfo(name + suffix)
             entry.compress_type = zipfile.ZIP_LZMA
             archive.writestr(entry, data)
@@ -107,6 +129,11 @@ def main(target: str, wanted: list[str]) -> None:
         for name in pir_networks.NETWORKS:
             if not wanted or name in wanted:
                 add(archive, name, *save_network(name, folder))
+        paddle.enable_static()
+        with zipfile.ZipFile(os.path.join(target, "fused.zip"), "w", zipfile.ZIP_LZMA) as fused:
+            for name, fusion in FUSED:
+                if not wanted or name in wanted:
+                    add(fused, f"{name}-{fusion}", *save_fused(name, fusion, folder), {})
     print(len(failed), "failed")
 
 

@@ -402,6 +402,17 @@ case("frame", lambda P, x: P.signal.frame(x, 4, 2), "f 2,8")
 case("overlap_add", lambda P, x: P.signal.overlap_add(x, 2), "f 4,3")
 case("nms", lambda P, x: P.vision.ops.nms(P.concat([x, x + 1.0], axis=1), 0.3), "f 4,2 0:3")
 case("roi_align", lambda P, x: P.vision.ops.roi_align(x, P.to_tensor([[0.0, 0.0, 3.0, 3.0]]), P.to_tensor([1], dtype="int32"), 2), "f 1,3,6,6")  # fmt: skip
+case("roi_pool", lambda P, x: P.vision.ops.roi_pool(x, P.to_tensor([[0.0, 0.0, 3.0, 3.0]]), P.to_tensor([1], dtype="int32"), 2), "f 1,3,6,6")  # fmt: skip
+case("psroi_pool", lambda P, x: P.vision.ops.psroi_pool(x, P.to_tensor([[0.0, 0.0, 3.0, 3.0]]), P.to_tensor([1], dtype="int32"), 2), "f 1,8,6,6")  # fmt: skip
+case("deform_conv2d", lambda P, x, o, w, m: P.vision.ops.deform_conv2d(x, o, w, mask=m), "f 1,3,6,6", "f 1,18,4,4", "f 4,3,3,3", "f 1,9,4,4 0:1")  # fmt: skip
+case("yolo_box", lambda P, x: P.vision.ops.yolo_box(x, P.to_tensor([[32, 32]], dtype="int32"), [10, 13, 16, 30], 2, 0.01, 8), "f 1,14,4,4")  # fmt: skip
+case("box_coder", lambda P, x: P.vision.ops.box_coder(P.concat([x, x + 1.5], 1), [0.1, 0.1, 0.2, 0.2], P.concat([x, x + 1.0], 1)), "f 4,2 0:3")  # fmt: skip
+case(
+    "prior_box",
+    lambda P, x, y: P.vision.ops.prior_box(x, y, [2.0, 4.0], [5.0, 9.0], [1.0, 2.0]),
+    "f 1,3,3,3",
+    "f 1,3,9,9",
+)
 case("accuracy", lambda P, x, y: P.static.accuracy(x, y), "f 4,5", "i 4,1 0:5")
 
 # ---- recurrent: layers with parameters ----

@@ -21,6 +21,9 @@ from paddle.interop.pir_reader import read_pir_model
 from paddle.interop.pir_writer import write_pir_model
 
 SPARE = 3
+UNWRITTEN = set(
+    "gcd lcm pinv stft lstsq householder_product fractional_max_pool2d quantile nanquantile yolo_box box_coder prior_box".split()
+)  # what has no writer
 
 
 def checked(text: bytes) -> list:
@@ -83,6 +86,10 @@ def recorded(case):
 @pytest.mark.parametrize("case", pir_cases.CASES[2::SPARE], ids=lambda c: c[0])
 def test_small_programs_come_back(case):
     graph, fetches, arrays = recorded(case)
+    if case[0] in UNWRITTEN:
+        with pytest.raises(NotImplementedError, match="cannot be written"):
+            write_pir_model(graph, list(graph.inputs), fetches)
+        return
     (again, _, fetches_again), _ = reread(graph, list(graph.inputs), fetches)
     for i, o in enumerate(pir_support.run(graph, fetches, arrays)):
         arrays[f"out{i}"] = o

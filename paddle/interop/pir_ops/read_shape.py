@@ -125,12 +125,8 @@ def _full_batch(call: Call) -> Any:
 def _arange(call: Call) -> Any:
     start, end, step = (call.number(n) for n in ("start", "end", "step"))
     dtype = call.dtype() or "int64"
-    if any(isinstance(v, Tensor) for v in (start, end, step)):
-        raise errors.NotImplemented_("official model files with arange whose ends depend on data")
-    if any(isinstance(v, Dim) for v in (start, end, step)):
-        count = (end - start + step - (1 if step > 0 else -1)) // step
-        ones = P.ones([count], dtype)
-        return (P.cumsum(ones, 0) - 1) * step + start
+    if any(isinstance(v, (Dim, Tensor)) for v in (start, end, step)):
+        return P.arange(*[v.reshape([]) if isinstance(v, Tensor) else v for v in (start, end, step)], dtype)
     if not step or (end - start) / step > MAX_ELEMENTS:
         raise errors.ValueError_(f"the model file asks for arange({start}, {end}, {step}), which is too long")
     return P.arange(start, end, step, dtype)

@@ -289,3 +289,45 @@ WRITERS["fold"] = lambda w, a: w.op(
     "fold", a.x, output_sizes=_many(a.output_sizes, 2), kernel_sizes=_many(a.kernel_sizes, 2),
     strides=_many(a.strides, 2), paddings=_sides(a.paddings), dilations=_many(a.dilations, 2),
 )  # fmt: skip
+
+
+# ---- detection ----
+
+WRITERS["nms"] = lambda w, a: w.op("nms", a.boxes, threshold=float(a.iou_threshold))
+
+
+@writes("roi_align")
+def _roi_align(w: Writing, a: SimpleNamespace) -> Any:
+    height, width = _many(a.output_size, 2)
+    return w.op(
+        "roi_align", a.x, a.boxes, w.cast(a.boxes_num, "int32"), pooled_height=height, pooled_width=width,
+        spatial_scale=float(a.spatial_scale), sampling_ratio=int(a.sampling_ratio) or -1, aligned=a.aligned,
+    )  # fmt: skip
+
+
+@writes("roi_pool")
+def _roi_pool(w: Writing, a: SimpleNamespace) -> Any:
+    height, width = _many(a.output_size, 2)
+    kind, shape = w.results[0]
+    return w.op(
+        "roi_pool", a.x, a.boxes, w.cast(a.boxes_num, "int32"), results=[(kind, shape), ("int64", shape)],
+        pooled_height=height, pooled_width=width, spatial_scale=float(a.spatial_scale),
+    )[:1]  # fmt: skip
+
+
+@writes("psroi_pool")
+def _psroi_pool(w: Writing, a: SimpleNamespace) -> Any:
+    height, width = _many(a.output_size, 2)
+    return w.op(
+        "psroi_pool", a.x, a.boxes, w.cast(a.boxes_num, "int32"), pooled_height=height, pooled_width=width,
+        output_channels=w.results[0][1][1], spatial_scale=float(a.spatial_scale),
+    )  # fmt: skip
+
+
+@writes("deform_conv2d")
+def _deform_conv(w: Writing, a: SimpleNamespace) -> Any:
+    return w.op(
+        "deformable_conv", a.x, a.offset, a.weight, getattr(a, "mask", None), strides=_many(a.stride, 2),
+        paddings=_many(a.padding, 2), dilations=_many(a.dilation, 2), deformable_groups=a.parts, groups=a.groups,
+        im2col_step=1,
+    )  # fmt: skip
