@@ -148,8 +148,10 @@ class StaticFunction:
         return self._clone(copy.deepcopy(self._class_instance, memo))
 
     def __reduce__(self) -> Any:
-        function = self.dygraph_function
-        return StaticFunction, (function, self._input_spec, self._full_graph)
+        if self._class_instance is None:
+            return self.__qualname__  # type: ignore[attr-defined]  # found by its name
+        name = self._name or self.__name__  # type: ignore[attr-defined]
+        return _method, (self._class_instance, name, self._input_spec, self._full_graph)
 
     def _in_order(self, kwargs: dict) -> dict:
         """Keyword arguments in the order of the parameters."""
@@ -312,6 +314,15 @@ class StaticFunction:
     def eval(self) -> None:
         if isinstance(self._class_instance, Layer):
             self._class_instance.eval()
+
+
+def _method(instance: Any, name: str, input_spec: Any, full_graph: bool) -> StaticFunction:
+    """A method of an object that comes out of a file or another process."""
+    found = getattr(type(instance), name)
+    function = found._dygraph_function if isinstance(found, StaticFunction) else found
+    made = StaticFunction(function, input_spec, full_graph, instance)
+    made._name = name
+    return made
 
 
 def code_of(function: Any) -> str:

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import pickle
 import traceback
 
 import numpy as np
@@ -403,6 +404,17 @@ def test_methods():
     close(a.other(T(ROWS)), T(ROWS) * 7)
     close(Decorated.free(T(ROWS)), T(ROWS) * 2)
     close(copy.deepcopy(a)(T(ROWS)), a(T(ROWS)))
+
+
+@paddle.jit.to_static
+def at_module_level(x):
+    return x * 2
+
+
+def test_pickles():
+    m = pickle.loads(pickle.dumps(paddle.jit.to_static(Part())))
+    assert m.forward.class_instance is m and m(T(ROWS)).shape == [4, 3]
+    assert pickle.loads(pickle.dumps(at_module_level)) is at_module_level
 
 
 def test_rollback():
