@@ -383,3 +383,33 @@ def test_switches_have_their_defaults():
             pass
     with pytest.raises(NotImplementedError):
         static.IpuStrategy()
+
+
+def test_lookahead_and_model_average_do_what_they_do_at_once(main):
+    start = paddle.nn.initializer.Assign(X[:4, :1])
+    x, prediction, loss = regression(weight_attr=paddle.ParamAttr(initializer=start), bias_attr=False)
+    test = main.clone(for_test=True)
+    ahead = paddle.incubate.LookAhead(paddle.optimizer.SGD(0.1), alpha=0.5, k=2)
+    ahead.minimize(loss)
+    average = paddle.incubate.ModelAverage(1.0, main.all_parameters(), min_average_window=2, max_average_window=3)
+    average.minimize(loss)
+    exe = started()
+    for _ in range(5):
+        exe.run(main, FEED)
+    got = exe.run(test, FEED, [prediction])[0]
+    with average.apply(exe):
+        averaged = exe.run(test, FEED, [prediction])[0]
+    np.testing.assert_array_equal(exe.run(test, FEED, [prediction])[0], got)
+
+    with paddle.fluid.dygraph.guard():
+        w = paddle.create_parameter([4, 1], "float32", default_initializer=start)
+        ahead = paddle.incubate.LookAhead(paddle.optimizer.SGD(0.1, parameters=[w]), alpha=0.5, k=2)
+        average = paddle.incubate.ModelAverage(1.0, [w], min_average_window=2, max_average_window=3)
+        for _ in range(5):
+            ((paddle.to_tensor(X) @ w - paddle.to_tensor(Y)) ** 2).mean().backward()
+            ahead.step()
+            average.step()
+            ahead.clear_grad()
+        np.testing.assert_allclose(got, X @ w.numpy(), rtol=1e-4, atol=1e-5)
+        with average.apply():
+            np.testing.assert_allclose(averaged, X @ w.numpy(), rtol=1e-4, atol=1e-5)

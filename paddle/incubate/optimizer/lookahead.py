@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from ...engine import errors
 from ...engine.tensor import Tensor, _make
+from ...engine.value import Value
 from ...optimizer.optimizer import Optimizer, _array, _clean
 
 __all__ = ["LookAhead"]
@@ -81,6 +82,11 @@ class LookAhead(Optimizer):
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
         """`step` with the gradients that `loss.backward()` left; returns ([], the pairs of parameter and gradient)."""
         found = self.inner_optimizer.minimize(loss, startup_program, parameters, no_grad_set)
+        if isinstance(loss, Tensor) and isinstance(loss._value, Value):
+            from ...static.average import record_lookahead
+
+            record_lookahead(loss, self.alpha, self.k, [p for p, _ in found[1]])
+            return found
         self._follow()
         return found
 

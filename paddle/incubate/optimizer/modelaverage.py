@@ -12,6 +12,7 @@ import numpy as np
 
 from ...engine import errors
 from ...engine.tensor import Tensor, _make
+from ...engine.value import Value
 from ...optimizer.optimizer import Optimizer, _array, _clean
 
 __all__ = ["ModelAverage"]
@@ -93,8 +94,16 @@ class ModelAverage(Optimizer):
 
     @_clean
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
-        """`step`; the arguments have no effect."""
+        """`step`, in a program as a part of it; the arguments have no effect."""
+        if self._in_program():
+            from ...static.average import record_average
+
+            record_average(self, self._chosen())
+            return
         self.step()
+
+    def _in_program(self) -> bool:
+        return any(isinstance(p._value, Value) for p in self._parameter_list)
 
     @contextlib.contextmanager
     def _applied(self, need_restore: bool) -> Iterator[None]:
@@ -118,11 +127,20 @@ class ModelAverage(Optimizer):
             executor: accepted.
             need_restore: False leaves the averages behind the context until `restore`.
         """
+        if self._in_program():
+            from ...static.average import averages, swapped
+
+            return swapped(averages([p.name for p in self._chosen()]), self._kept, need_restore)
         return self._applied(need_restore)
 
     @_clean
     def restore(self, executor=None) -> None:
         """Put back the parameters that `apply` replaced."""
+        if self._in_program():
+            from ...static.average import put_back
+
+            put_back(self._kept)
+            return
         for p in self._chosen():
             if p.name in self._kept:
                 p._write_array(self._kept.pop(p.name))
