@@ -1,6 +1,6 @@
 """Pictures: datasets, transforms, networks."""
 
-from . import datasets, image, models, transforms
+from . import datasets, image, models, ops, transforms
 from .datasets import MNIST, FashionMNIST
 from .image import get_image_backend, image_load, set_image_backend
 from .models import LeNet

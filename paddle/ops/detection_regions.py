@@ -1,0 +1,226 @@
+"""Pooling of regions of interest: boxes of any size give feature maps of one size.
+
+A bin of a box is a rectangle, and what it reads from the feature map is a product of what it reads along the two axes. So
+each operator makes weights (or masks) of rows and of columns, and contracts the map with both; there is no loop over bins.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import errors
+from ..engine.op import api, op
+from . import window
+from .checks import host_value
+from .detection import check
+
+_AT_ONCE = 1 << 24  # elements of feature maps that are copied for the boxes of one step
+_TAPS = (
+    5  # samples of a bin within one pixel of another, at most, where the distance of samples is more than half a pixel
+)
+
+
+def _check(name: str, x: Any, boxes: Any, boxes_num: Any, output_size: Any, scale: Any) -> tuple[int, ...]:
+    """Check what all three share; returns the number of bins along both axes."""
+    check(name, "x", x, "floating", ["N", "C", "H", "W"])
+    check(name, "boxes", boxes, "floating", ["number", 4])
+    check(name, "boxes_num", boxes_num, "int", [x.shape[0]])
+    if 0 in x.shape[1:]:
+        raise errors.ValueError_(f"{name}: x of shape {list(x.shape)} has no pixels")
+    if not isinstance(scale, (int, float)) or not 0 < scale < math.inf:
+        raise errors.ValueError_(f"{name}: spatial_scale must be a positive number, got {errors.describe(scale)}")
+    counts = host_value(boxes_num)
+    if counts is not None and (counts.min() < 0 or counts.sum() != boxes.shape[0]):
+        raise errors.ValueError_(f"{name}: boxes_num {counts.tolist()} does not add up to the {boxes.shape[0]} boxes")
+    return window.sizes(name, "output_size", output_size, 2)
+
+
+def _images(boxes: Any, boxes_num: Any) -> Any:
+    """The image of each box."""
+    ends = jnp.cumsum(boxes_num)
+    found = jnp.searchsorted(ends, jnp.arange(boxes.shape[0], dtype=ends.dtype), side="right")
+    return jnp.minimum(found, len(ends) - 1)
+
+
+def _wide(boxes: Any) -> Any:
+    """Coordinates in at least float32."""
+    return boxes.astype(jnp.promote_types(boxes.dtype, np.float32))
+
+
+def _for_each_box(function: Any, x: Any, images: Any, *arrays: Any) -> Any:
+    """function(the map of its image, ...) for every box, so many at a time that the copies of maps stay small."""
+    together = max(1, _AT_ONCE // math.prod(x.shape[1:]))
+    each = lambda given: function(x[given[0]], *given[1:])  # noqa: E731
+    if images.shape[0] <= together:
+        return jax.vmap(lambda *given: each(given))(images, *arrays)
+    return jax.lax.map(each, (images, *arrays), batch_size=together)
+
+
+def _sampled(start: Any, size: Any, bins: int, length: int, samples: int) -> Any:
+    """Weights [boxes, bins, pixels] of the mean of linear interpolations along an axis.
+
+    Every bin has `samples` points at equal distances, or for 0 as many as it has pixels, rounded up. Points up to one pixel
+    outside read the border, those further out zero.
+    """
+    width = (size / bins)[:, None, None, None]
+    pixel = jnp.arange(length, dtype=size.dtype)[:, None]
+    first = start[:, None, None, None] + width * jnp.arange(bins, dtype=size.dtype)[:, None, None]
+    if samples > 0:
+        count: Any = samples
+        index = jnp.arange(samples, dtype=size.dtype)
+    else:
+        count = jnp.ceil(width)
+        near = jnp.ceil((pixel - 1 - first) * (count / jnp.where(width > 0, width, 1)) - 0.5)
+        index = jnp.maximum(near, 0) + jnp.arange(_TAPS, dtype=size.dtype)
+    at = first + (index + 0.5) * (width / (count if samples > 0 else jnp.maximum(count, 1)))
+    read = (index < count) & (at >= -1) & (at <= length)
+    weight = jnp.maximum(1 - jnp.abs(jnp.clip(at, 0, length - 1) - pixel), 0)
+    return jnp.where(read, weight, 0).sum(-1) / jnp.maximum(count, 1).reshape(-1, 1, 1)
+
+
+@op(method=False, export=False, name="roi_align", scalars="spatial_scale")
+def _roi_align(x, boxes, boxes_num, output_size, spatial_scale, sampling_ratio, aligned):
+    boxes = _wide(boxes)
+    x1, y1, x2, y2 = (boxes * spatial_scale - (0.5 if aligned else 0)).T
+    width, height = x2 - x1, y2 - y1
+    if not aligned:
+        width, height = jnp.maximum(width, 1), jnp.maximum(height, 1)
+    rows = _sampled(y1, height, output_size[0], x.shape[2], sampling_ratio).astype(x.dtype)
+    columns = _sampled(x1, width, output_size[1], x.shape[3], sampling_ratio).astype(x.dtype)
+    contract = functools.partial(jnp.einsum, "chw,ph,qw->cpq")
+    return _for_each_box(contract, x, _images(boxes, boxes_num), rows, columns)
+
+
+@api(method=False)
+def roi_align(x, boxes, boxes_num, output_size, spatial_scale=1.0, sampling_ratio=-1, aligned=True):
+    """Means of bilinear samples in the bins of boxes (He et al., Mask R-CNN, 2017).
+
+    Args:
+        x: feature maps, [N, C, H, W].
+        boxes: [number, 4], corners x1, y1, x2, y2; those of the first image come first. They have no gradient.
+        boxes_num: int32 [N], the number of boxes in each image.
+        output_size: bins along height and width, an int or two.
+        spatial_scale: from coordinates of boxes to those of x.
+        sampling_ratio: samples along each side of a bin; up to 0: as many as the bin has pixels, rounded up.
+        aligned: pixels are points at half-integers; otherwise at integers, and boxes have at least one pixel.
+
+    Returns:
+        [number, C, bins, bins].
+
+    Raises:
+        ValueError: wrong shapes, numbers of boxes that do not add up.
+
+    Example:
+        >>> boxes, boxes_num = paddle.to_tensor([[0.0, 0.0, 4.0, 4.0]]), paddle.to_tensor([1], dtype="int32")
+        >>> paddle.vision.ops.roi_align(paddle.ones([1, 3, 8, 8]), boxes, boxes_num, 2).shape
+        [1, 3, 2, 2]
+    """
+    bins = _check("roi_align", x, boxes, boxes_num, output_size, spatial_scale)
+    if not isinstance(sampling_ratio, (int, np.integer)):
+        raise errors.TypeError_(f"roi_align: sampling_ratio must be an int, got {errors.describe(sampling_ratio)}")
+    samples = max(int(sampling_ratio), 0)
+    return _roi_align(x, boxes.detach(), boxes_num, bins, float(spatial_scale), samples, bool(aligned))
+
+
+def _round(x: Any) -> Any:
+    """To the nearest whole number, halves away from zero."""
+    return jnp.sign(x) * jnp.floor(jnp.abs(x) + 0.5)
+
+
+def _covered(start: Any, end: Any, length: int) -> Any:
+    """Masks [boxes, bins, pixels] of the pixels from start up to end, both [boxes, bins]."""
+    pixel = jnp.arange(length)
+    return (pixel >= jnp.clip(start, 0, length)[..., None]) & (pixel < jnp.clip(end, 0, length)[..., None])
+
+
+def _largest(x: Any, rows: Any, columns: Any) -> Any:
+    """Position of the first largest pixel in every bin of one box, [C, bins, bins]; x is [C, H, W]."""
+    low = jnp.asarray(-jnp.inf, x.dtype)
+    across = jnp.where(columns[:, None, None, :], x, low)  # bins, C, H, W
+    column = jnp.argmax(across, -1)
+    best = jnp.take_along_axis(across, column[..., None], -1)[..., 0]  # bins, C, H
+    row = jnp.argmax(jnp.where(rows[:, None, None, :], best, low), -1)  # bins, bins, C
+    found = row * x.shape[-1] + jnp.take_along_axis(column, jnp.moveaxis(row, 0, -1), -1).transpose(2, 0, 1)
+    return found.transpose(2, 0, 1)
+
+
+@op(method=False, export=False, name="roi_pool", scalars="spatial_scale")
+def _roi_pool(x, boxes, boxes_num, output_size, spatial_scale):
+    x1, y1, x2, y2 = _round(_wide(boxes) * spatial_scale).T
+    masks = []
+    for start, end, bins, length in ((y1, y2, output_size[0], x.shape[2]), (x1, x2, output_size[1], x.shape[3])):
+        width = jnp.maximum(end - start + 1, 1)[:, None] / bins
+        k = jnp.arange(bins, dtype=width.dtype)
+        start = start[:, None]
+        masks.append(_covered(jnp.floor(k * width) + start, jnp.ceil((k + 1) * width) + start, length))
+    rows, columns = masks
+    images = _images(boxes, boxes_num)
+    at = _for_each_box(_largest, jax.lax.stop_gradient(x), images, rows, columns)
+    n, c, h, w = x.shape
+    values = x.reshape(n, c, h * w)[images[:, None, None, None], jnp.arange(c)[:, None, None], at]
+    filled = rows.any(-1)[:, None, :, None] & columns.any(-1)[:, None, None, :]
+    return jnp.where(filled, values, 0)
+
+
+@api(method=False)
+def roi_pool(x, boxes, boxes_num, output_size, spatial_scale=1.0):
+    """Largest values in the bins of boxes, whose corners are rounded to pixels (Girshick, Fast R-CNN, 2015).
+
+    Bins without a pixel are zero. Arguments as for `roi_align`.
+
+    Example:
+        >>> boxes, boxes_num = paddle.to_tensor([[0.0, 0.0, 4.0, 4.0]]), paddle.to_tensor([1], dtype="int32")
+        >>> paddle.vision.ops.roi_pool(paddle.ones([1, 3, 8, 8]), boxes, boxes_num, 2).shape
+        [1, 3, 2, 2]
+    """
+    bins = _check("roi_pool", x, boxes, boxes_num, output_size, spatial_scale)
+    return _roi_pool(x, boxes.detach(), boxes_num, bins, float(spatial_scale))
+
+
+@op(method=False, export=False, name="psroi_pool", scalars="spatial_scale")
+def _psroi_pool(x, boxes, boxes_num, output_size, spatial_scale):
+    p, q = output_size
+    x1, y1, x2, y2 = _round(_wide(boxes)).T
+    masks = []
+    for start, end, bins, length in ((y1, y2, p, x.shape[2]), (x1, x2, q, x.shape[3])):
+        start, end = start * spatial_scale, (end + 1) * spatial_scale
+        width = (jnp.maximum(end - start, 0.1) / bins)[:, None]
+        k = jnp.arange(bins, dtype=width.dtype)
+        start = start[:, None]
+        masks.append(_covered(jnp.floor(k * width + start), jnp.ceil((k + 1) * width + start), length).astype(x.dtype))
+    rows, columns = (m / jnp.maximum(m.sum(-1, keepdims=True), 1) for m in masks)
+    x = x.reshape(x.shape[0], -1, p, q, *x.shape[2:])
+    contract = functools.partial(jnp.einsum, "cpqhw,ph,qw->cpq")
+    return _for_each_box(contract, x, _images(boxes, boxes_num), rows, columns)
+
+
+@api(method=False)
+def psroi_pool(x, boxes, boxes_num, output_size, spatial_scale=1.0):
+    """Means in the bins of boxes, each bin from channels of its own (Dai et al., R-FCN, 2016).
+
+    Args:
+        x: [N, C * height * width, H, W] for bins of that height and width. The others are as for `roi_align`.
+
+    Returns:
+        [number, C, bins, bins].
+
+    Raises:
+        ValueError: wrong shapes, channels that the number of bins does not divide.
+
+    Example:
+        >>> boxes, boxes_num = paddle.to_tensor([[0.0, 0.0, 4.0, 4.0]]), paddle.to_tensor([1], dtype="int32")
+        >>> paddle.vision.ops.psroi_pool(paddle.ones([1, 12, 8, 8]), boxes, boxes_num, 2).shape
+        [1, 3, 2, 2]
+    """
+    bins = _check("psroi_pool", x, boxes, boxes_num, output_size, spatial_scale)
+    if x.shape[1] % math.prod(bins):
+        raise errors.ValueError_(
+            f"psroi_pool: output_size {list(bins)} needs a multiple of {math.prod(bins)} channels, x has {x.shape[1]}"
+        )
+    return _psroi_pool(x, boxes.detach(), boxes_num, bins, float(spatial_scale))
