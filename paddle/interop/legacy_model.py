@@ -20,6 +20,7 @@ from .programdesc import BlockDesc, OpDesc, ProgramDesc
 
 MAIN_SLOTS = ("Out", "Output", "Y", "out", "y", "Hidden", "OutputBox", "Loss")
 _DEEPEST = 64  # blocks inside blocks
+_ENDS = ("feed", "fetch", "fetch_v2")
 # what damaged attributes make of Python code
 _UNFIT = (
     TypeError,
@@ -115,6 +116,14 @@ def _first_name(op: OpDesc) -> str:
     return next((n for names in op.outputs.values() for n in names), "")
 
 
+def _column(op: OpDesc, default: int) -> int:
+    """The place of a feed or fetch among its kind."""
+    found = op.attributes.get("col", default)
+    if not isinstance(found, int):
+        raise errors.ValueError_(f"{op.type}: the attribute col must be a number, got {found!r}")
+    return found
+
+
 class LegacyModel:
     """A legacy model: its program and parameters.
 
@@ -159,24 +168,50 @@ class LegacyModel:
                     variable = block.variables.get(name)
                     if variable is None or variable.dtype is None:
                         raise errors.ValueError_(f"the model feeds {name!r}, which it does not describe")
-                    found[op.attributes.get("col", len(found))] = variable
+                    found[_column(op, len(found))] = variable
         return [found[k] for k in sorted(found)]
 
     def fetches(self) -> list[str]:
         """The names of the variables that are fetched, in order."""
         found = {}
         for op in self.program.blocks[0].operators:
-            if op.type in ("fetch", "fetch_v2"):
+            if op.type in _ENDS[1:]:
                 for name in op.inputs.get("X", ()):
-                    found[op.attributes.get("col", len(found))] = name
+                    found[_column(op, len(found))] = name
         return [found[k] for k in sorted(found)]
 
+    def operators(self) -> list[OpDesc]:
+        """The operators of the program that the fetched variables or the states depend on, in order."""
+        needed = set(self.fetches())
+        kept = []
+        for op in reversed(self.program.blocks[0].operators):
+            written = {n for names in op.outputs.values() for n in names}
+            if op.type in _ENDS or not (written & needed or written & self.states.keys()):
+                continue
+            kept.append(op)
+            needed.update(*op.inputs.values())
+            for inner in self._inside(op):
+                needed.update(*inner.inputs.values())
+        return kept[::-1]
+
+    def _inside(self, op: OpDesc) -> list[OpDesc]:
+        """The operators of the blocks of a branch or a loop, and of those inside."""
+        found: list[OpDesc] = []
+        waiting, seen = [op], set()
+        while waiting:
+            index = waiting.pop().attributes.get("sub_block")
+            if isinstance(index, int) and 0 <= index < len(self.program.blocks) and index not in seen:
+                seen.add(index)
+                found += self.program.blocks[index].operators
+                waiting += self.program.blocks[index].operators
+        return found
+
     def unknown_operators(self) -> list[str]:
-        """The types of operators that have no translator."""
+        """The types of operators that are needed and have no translator."""
         from .legacy import TRANSLATORS
 
-        used = {op.type for b in self.program.blocks for op in b.operators} - {"feed", "fetch", "fetch_v2"}
-        return sorted(used - set(TRANSLATORS))
+        used = {inner.type for op in self.operators() for inner in (op, *self._inside(op))}
+        return sorted(used - {*TRANSLATORS, *_ENDS})
 
     # ---- translation ----
     def graph(self, shapes: Mapping[str, Iterable[int]] | None = None) -> tuple[Graph, list[str], list[Value]]:
@@ -224,9 +259,8 @@ class LegacyModel:
 
     def _run(self, scope: Scope) -> None:
         translation = Translation(self.program, self.states)
-        for op in self.program.blocks[0].operators:
-            if op.type not in ("feed", "fetch", "fetch_v2"):
-                translation.run_operator(op, scope)
+        for op in self.operators():
+            translation.run_operator(op, scope)
 
     @staticmethod
     def _fetched(scope: Scope, name: str) -> Tensor:

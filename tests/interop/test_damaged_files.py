@@ -174,21 +174,32 @@ def test_blocks_inside_themselves_end():
     scalar = field(1, b"is_scalar_condition") + b"\x10\x06\x50\x01"
     again = ("conditional_block", {"Cond": ["c"]}, {"Out": ["y"]}, [block_attribute(0), scalar])
     with pytest.raises(ValueError, match="nests more than"):
-        LegacyModel(program(one, again), None).graph()
+        LegacyModel(program(one, again, FETCH), None).graph()
     with pytest.raises(ValueError, match="no block 9"):
-        LegacyModel(program(one, (*again[:3], [block_attribute(9), scalar])), None).graph()
+        LegacyModel(program(one, (*again[:3], [block_attribute(9), scalar]), FETCH), None).graph()
+
+
+FETCH = ("fetch", {"X": ["y"]}, {}, [])
 
 
 def test_errors_name_the_operator_and_what_is_missing():
+    wiggle = ("wiggle", {}, {"Out": ["x"]}, [])
     with pytest.raises(NotImplementedError, match="frobnicate, wiggle"):
-        LegacyModel(program(("wiggle", {}, {}, []), ("frobnicate", {}, {}, [])), None).graph()
+        LegacyModel(program(wiggle, ("frobnicate", {"X": ["x"]}, {"Out": ["y"]}, []), FETCH), None).graph()
     with pytest.raises(ValueError, match="relu: the variable 'x' is read before") as caught:
-        LegacyModel(program(("relu", {"X": ["x"]}, {"Out": ["y"]}, [])), None).graph()
+        LegacyModel(program(("relu", {"X": ["x"]}, {"Out": ["y"]}, []), FETCH), None).graph()
     assert "gives 'y'" in "".join(caught.value.__notes__)
     with pytest.raises(ValueError, match="relu: the input 'X' is missing"):
-        LegacyModel(program(("relu", {}, {"Out": ["y"]}, [])), None).graph()
+        LegacyModel(program(("relu", {}, {"Out": ["y"]}, []), FETCH), None).graph()
     with pytest.raises(ValueError, match="fetches 'y', which no operator defines"):
         LegacyModel(program(("fetch", {"X": ["y"]}, {}, [])), None).graph()
+
+
+def test_operators_that_nothing_needs_are_left_out():
+    constant = ("fill_constant", {}, {"Out": ["y"]}, [field(1, b"dtype") + b"\x10\x00\x18\x05"])
+    model = LegacyModel(program(("wiggle", {}, {"Out": ["x"]}, []), constant, FETCH), None)
+    assert model.unknown_operators() == [] and [o.type for o in model.operators()] == ["fill_constant"]
+    model.graph()
 
 
 def test_a_parameter_name_cannot_leave_its_folder(tmp_path):
