@@ -224,9 +224,13 @@ def _dispatch_specially(op: Kernel, args: tuple) -> Any:
         args = amp.cast(op, args)
     if modes.program is not None:
         return modes.program.record(op, args)
+    watcher = modes.watcher
+    begin = getattr(watcher, "begin", None)
+    if begin is not None:
+        begin(op)
     out = _dispatch(op, args) if modes.segment is None else modes.segment.run(op, args)
-    if modes.watcher is not None:
-        modes.watcher(op, args, out)
+    if watcher is not None:
+        watcher(op, args, out)
     if Watch.on:
         watch(op, args, out)
     return out

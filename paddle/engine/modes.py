@@ -17,7 +17,7 @@ class Modes(threading.local):
     amp: Any = None  # automatic mixed precision: an object with cast(op, args) and substitute(op, args)
     program: Any = None  # a program that is being built: an object with record(op, args)
     saved_hooks: Any = None  # (pack, unpack) of autograd.saved_tensors_hooks
-    watcher: Any = None  # called after each operator with (op, args, result)
+    watcher: Any = None  # called after each operator with (op, args, result); its begin(op), if any, before
     segment: Any = None  # what is computed again in the backward pass: an object with run(op, args)
     ticks: Any = None  # where random keys come from while a function is compiled: an object with next()
     arriving: Any = None  # the cotangents of the node whose saved arrays are being unpacked
