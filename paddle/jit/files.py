@@ -1,7 +1,7 @@
 """Where a saved model lies, and what is in its files: the only place that knows the layout.
 
-`path.pdmodel` holds the program, `path.pdiparams` its parameters; a further method has files of its own,
-`path.method.pdmodel`.
+`path.pdmodel` holds the program, `path.pdiparams` its parameters, `path.json` the same program for the official
+package where it can be written; a further method has files of its own, `path.method.pdmodel`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from ..engine import errors
 from ..engine.value import Value
-from ..ir import serialize
+from ..interop import models
 from ..ir.program import Graph
 
 MODEL, JSON, PARAMS = ".pdmodel", ".json", ".pdiparams"
@@ -32,7 +32,7 @@ def split_prefix(path: Any) -> str:
 def write_model(path: str, method: str, graph: Graph, feeds: list[str], fetches: list[Value]) -> None:
     """Write one method of a model."""
     stem = path if method == "forward" else f"{path}.{method}"
-    serialize.write_model(graph, feeds, fetches, stem + MODEL, stem + PARAMS, updates=True)
+    models.write_model(graph, feeds, fetches, stem + MODEL, stem + PARAMS, updates=True)
 
 
 def model_files(path: str, params_filename: str | None = None) -> dict[str, tuple[str, str]]:
@@ -53,7 +53,5 @@ def model_files(path: str, params_filename: str | None = None) -> dict[str, tupl
 
 def read_model(model_path: str, params_path: str) -> tuple[Graph, list[str], list[Value]]:
     """(graph with its parameters, names of the inputs, results), of our models and of official ones."""
-    from ..interop import models
-
     params = Path(params_path).read_bytes() if os.path.isfile(params_path) else b""
     return models.read_model(Path(model_path).read_bytes(), params)

@@ -432,7 +432,10 @@ class Call:
             print(self.function.code)
         names = _names(*self.arguments, self.function)
         named = [(spec.name if spec is not None and spec.name else names[i], t, spec) for i, t, spec in self.named]
-        traced = Traced(self.function.dygraph_function, args, kwargs, named, self.layers)
+        function, owners = self.function, list(self.layers)
+        if hasattr(function._class_instance, "__dict__") and not isinstance(function._class_instance, (Layer, type)):
+            owners.append(function._class_instance)
+        traced = Traced(function.dygraph_function, args, kwargs, named, owners, function._full_graph)
         moving = {(id(a.layer), a.name) for a in traced.attributes}
         if not moving <= self.function._moving:
             self.function._moving |= moving

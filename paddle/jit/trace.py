@@ -23,6 +23,7 @@ from .nest import Structure, flatten, unflatten
 from .program import GraphFunction
 from .transform import convert
 
+MOST_WATCHED = 10_000  # entries of a list or dict from outside up to which changes of it are noticed
 _PLAIN = (bool, int, float, str, type(None))
 
 
@@ -33,6 +34,7 @@ class Tracer(Recorder):
         super().__init__(graph)
         self.graph.block = self.block = InnerBlock([], None)
         self.guards: dict[tuple, tuple[Callable, Any]] = {}
+        self.containers: dict[int, tuple[str, Any, Any]] = {}  # lists and dicts from outside: name, object, copy
         self.undefined: list[str] = []
         self.in_loop = 0
 
@@ -49,6 +51,8 @@ class Tracer(Recorder):
 
     # ---- conditions under which the program is used again ----
     def note_attribute(self, owner: Any, name: str, value: Any) -> None:
+        if isinstance(value, Tensor) and (isinstance(owner, Layer) or isinstance(value._value, Value)):
+            return  # tensors of layers are part of the key
         if isinstance(owner, (Layer, types.ModuleType)) or not isinstance(owner, (Tensor, type, *_PLAIN)):
             self.guards.setdefault((id(owner), name), (lambda: getattr(owner, name, Tracer), value))
 
@@ -59,32 +63,41 @@ class Tracer(Recorder):
         names = function.__globals__
         for name in function.__code__.co_names:
             value = names.get(name, Tracer)
+            self.watch(name, value)
             if value.__class__ in _PLAIN:
                 self.guards.setdefault((id(names), name), (lambda name=name: names.get(name, Tracer), value))
-        for cell in function.__closure__ or ():
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
+            self.watch(name, value)
             if value.__class__ in _PLAIN:
                 self.guards.setdefault((id(cell), ""), (lambda cell=cell: cell.cell_contents, value))
+
+    def watch(self, name: str, value: Any) -> None:
+        """Remember what a list or a dict from outside holds before the function runs."""
+        if value.__class__ in (list, dict) and len(value) <= MOST_WATCHED:
+            self.containers.setdefault(id(value), (name, value, value.copy()))
 
     def note_undefined(self, name: str) -> None:
         self.undefined.append(name)
 
 
 class Attributes:
-    """The attributes of layers before a function is recorded, and what it assigns."""
+    """The attributes of layers (and of the object whose method runs) before a function is recorded, and what it assigns."""
 
-    def __init__(self, layers: list[Layer]):
+    def __init__(self, layers: list[Any]):
         self.layers = layers
         self.before = [[dict(r) for r in self._registries(layer)] for layer in layers]
 
     @staticmethod
-    def _registries(layer: Layer) -> tuple:
+    def _registries(layer: Any) -> tuple:
+        if not isinstance(layer, Layer):
+            return (layer.__dict__,)
         return layer.__dict__, layer._parameters, layer._buffers, layer._sub_layers
 
-    def changes(self) -> Iterator[tuple[Layer, int, str, Any, Any]]:
+    def changes(self) -> Iterator[tuple[Any, int, str, Any, Any]]:
         """(layer, registry, name, before, now)"""
         for layer, before in zip(self.layers, self.before):
             for i, (old, registry) in enumerate(zip(before, self._registries(layer))):
@@ -93,18 +106,21 @@ class Attributes:
                     if a is not b:
                         yield layer, i, name, a, b
 
-    def restore(self) -> None:
+    def restore(self, kept: set[tuple[int, str]]) -> None:
+        """Put everything back but the attributes in `kept`, (id of the owner, name)."""
         for layer, before in zip(self.layers, self.before):
             for old, registry in zip(before, self._registries(layer)):
-                for name in [n for n in registry if n not in old]:
+                for name in [n for n in registry if n not in old and (id(layer), n) not in kept]:
                     del registry[name]
-                registry.update((n, v) for n, v in old.items() if registry.get(n, Tracer) is not v)
+                for name, value in old.items():
+                    if registry.get(name, Tracer) is not value and (id(layer), name) not in kept:
+                        registry[name] = value
 
 
 class Attribute:
     """An attribute of a layer that a program gives a new value."""
 
-    def __init__(self, layer: Layer, registry: int, name: str, structure: Structure, places: list):
+    def __init__(self, layer: Any, registry: int, name: str, structure: Structure, places: list):
         self.layer, self.registry, self.name = layer, registry, name
         self.structure, self.places = structure, places
 
@@ -127,8 +143,20 @@ class Traced:
 
     graph: Graph
 
-    def __init__(self, function: Callable, args: tuple, kwargs: dict, named: list[tuple[str, Any, Any]], layers: list):
-        """`args` and `kwargs` hold `Argument`s where tensors come; `named` lists (name, tensor or None, spec)."""
+    def __init__(
+        self,
+        function: Callable,
+        args: tuple,
+        kwargs: dict,
+        named: list[tuple[str, Any, Any]],
+        layers: list,
+        once: bool = False,
+    ):
+        """`args` and `kwargs` hold `Argument`s where tensors come; `named` lists (name, tensor or None, spec); `layers` are
+        the objects whose attributes may change. With `once`, what the function does to Python objects happens only while
+        it is recorded; otherwise that is a reason against a program."""
+        self.once = once
+        self.python_changes: set[tuple[int, str]] = set()
         self.graph = Graph()
         self.recorder = recorder = Tracer(self.graph)
         self.grad = modes.grad
@@ -137,17 +165,27 @@ class Traced:
         attributes = Attributes(layers)
         made = convert(function)
         recorder.note_function(function)
+        for layer in layers:
+            for name, value in vars(layer).items():
+                if not name.startswith("_"):
+                    recorder.watch(name, value)
+        done = False
         with recorder, set_mode(segment=None, saved_hooks=None, ticks=None):
             try:
                 result = made(*_filled(args, self.arguments), **_filled(kwargs, self.arguments))
                 self._collect(result, attributes)
+                self._check_containers()
+                done = True
             except NameError as e:
                 names = [n for n in recorder.undefined if f"'{n}'" in str(e)]
                 if names:
                     e.add_note(f"{names[0]!r} has a value in one branch only of a condition that a tensor decides")
                 raise
             finally:
-                attributes.restore()
+                if not done:
+                    for _, container, copy in recorder.containers.values():
+                        _refill(container, copy)
+                attributes.restore(self.python_changes if done else set())
                 for tensor, *before in recorder.joined.values():
                     tensor._storage, tensor._node, tensor._index, tensor._stop = before
                 recorder.restore()
@@ -181,9 +219,13 @@ class Traced:
             found: list = []
             structure = flatten(now, found)
             if now is Tracer or not any(isinstance(x, Tensor) and isinstance(x._value, Value) for x in found):
-                if registry == 0 and name not in ("training",):
-                    raise ChangesState(f"the function changes the attribute {name!r} of {type(layer).__name__}")
+                if registry == 0 and name != "training":
+                    if not self.once:
+                        raise ChangesState(f"the function changes the attribute {name!r} of {type(layer).__name__}")
+                    self.python_changes.add((id(layer), name))
+                    recorder.guards.pop((id(layer), name), None)
                 continue
+            recorder.guards.pop((id(layer), name), None)
             self.attributes.append(Attribute(layer, registry, name, structure, [self._place(x) for x in found]))
         self._collect_changes()
         self._collect_gradients()
@@ -197,6 +239,23 @@ class Traced:
         self.backward = backward
         self.stops = [t._stop or t._node is None for t in self.fetched]
         self.reached = _reached(self.fetched)
+
+    def _check_containers(self) -> None:
+        """What the function does to lists and dicts from outside is a reason against a program, unless it may happen
+        once and has nothing to do with tensors."""
+        for name, container, copy in self.recorder.containers.values():
+            now: list = list(container.items()) if isinstance(container, dict) else [*enumerate(container)]
+            old: list = list(copy.items()) if isinstance(copy, dict) else [*enumerate(copy)]
+            if len(now) == len(old) and all(a == c and b is d for (a, b), (c, d) in zip(now, old)):
+                continue
+            leaves: list = []
+            flatten(container, leaves)
+            leaked = any(isinstance(x, Tensor) and isinstance(x._value, Value) for x in leaves)
+            if self.once and not leaked:
+                continue
+            raise ChangesState(
+                f"the function changes the {type(container).__name__} {name!r}, which lives longer than the call"
+            )
 
     def _fetch(self, tensor: Tensor) -> int:
         self.fetched.append(self.recorder.frozen(tensor))
@@ -312,7 +371,9 @@ class Traced:
         """Whether what the function read beside its arguments is as it was."""
         for read, value in self.guards:
             found = read()
-            if found is not value and (found.__class__ is not value.__class__ or found != value):
+            if found is not value and (
+                found.__class__ is not value.__class__ or isinstance(value, Tensor) or found != value
+            ):
                 return False
         if any((t._grad is not None) is not had for t, had in self.had):
             return False
@@ -358,6 +419,14 @@ class Traced:
             tensor._grad = None if n is None else outs[n].detach()
         for attribute in self.attributes:
             attribute.write(outs)
+
+
+def _refill(container: Any, content: Any) -> None:
+    container.clear()
+    if isinstance(container, list):
+        container.extend(content)
+    else:
+        container.update(content)
 
 
 class Outs(list):

@@ -198,6 +198,40 @@ def test_python_attributes_that_change_are_eager():
     assert [m(T([1.0])).item() for _ in range(5)] == [1, 2, 3, 4, 5]
 
 
+class Trainer:
+    def __init__(self):
+        self.hidden, self.calls, self.log = paddle.zeros([2]), 0, []
+
+    @paddle.jit.to_static(full_graph=True)
+    def step(self, x):
+        self.hidden = self.hidden * 0.5 + x
+        return self.hidden
+
+    @paddle.jit.to_static
+    def count(self, x):
+        self.calls += 1
+        self.log.append(self.calls)
+        return x * self.calls
+
+
+def test_objects_that_are_no_layers_keep_state_as_well():
+    t = Trainer()
+    for _ in range(4):
+        out = t.step(T([1.0, 1.0]))
+    assert t.hidden.tolist() == out.tolist() == [1.875, 1.875] and t.step.get_traced_count() == 1
+    assert [t.count(T([1.0])).item() for _ in range(5)] == t.log == [1, 2, 3, 4, 5]
+
+
+def test_what_happens_to_python_objects():
+    seen, outs = [], []
+    f = paddle.jit.to_static(lambda x: seen.append(1) or x * 2, full_graph=True)
+    f(T([1.0])), f(T([1.0]))
+    assert seen == [1]  # only while the function is recorded, as officially
+    g = paddle.jit.to_static(lambda x: outs.append(x * 2) or x)
+    g(T([1.0])), g(T([2.0]))
+    assert [o.item() for o in outs] == [2, 4]  # eagerly
+
+
 def test_arguments_may_be_overwritten():
     @paddle.jit.to_static(full_graph=True)
     def f(x):

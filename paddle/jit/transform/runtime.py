@@ -308,7 +308,7 @@ def _compare(word: str, a: Any, b: Any) -> Any:
 def attribute(value: Any, name: str) -> Any:
     """``value.name``; what a function reads from objects is a condition under which its program is used again."""
     found = getattr(value, name)
-    if found is None or found.__class__ in (bool, int, float, str):
+    if found is None or found.__class__ in (bool, int, float, str) or isinstance(found, Tensor):
         note = getattr(modes.program, "note_attribute", None)
         if note is not None:
             note(value, name, found)
