@@ -8,9 +8,11 @@ from typing import Any
 from .. import optimizer as current
 from ..engine.modes import modes
 from ..engine.tensor import Tensor
-from ..incubate.optimizer import LookAhead, ModelAverage
+from ..incubate.optimizer import LookAhead
+from ..incubate.optimizer import ModelAverage as _ModelAverage
 from ..optimizer import Optimizer
 from ..static.average import ExponentialMovingAverage
+from ..static.program import default_main_program
 from .layers.learning_rate import StepDecay
 
 __all__ = [
@@ -213,6 +215,17 @@ class LambOptimizer(_Older, current.Lamb):
             name=name,
         )
         self.regularization = self._check_decay(regularization)
+
+
+class ModelAverage(_ModelAverage):
+    """`paddle.incubate.ModelAverage` of all parameters of the default program; it becomes part of the program at once."""
+
+    def __init__(
+        self, average_window_rate, min_average_window=10000, max_average_window=10000, regularization=None, name=None
+    ):
+        parameters = default_main_program().all_parameters()
+        super().__init__(average_window_rate, parameters, min_average_window, max_average_window, name)
+        self.minimize(None)
 
 
 class LookaheadOptimizer(LookAhead):

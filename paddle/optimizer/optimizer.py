@@ -597,7 +597,11 @@ class Optimizer:
         """
         state: dict[str, Any] = {}
         masters: dict[str, Tensor] = {}
-        for p in self._parameter_list:
+        if "_recorded" in self.__dict__:
+            from .program import recorded_states
+
+            state.update(recorded_states(self._recorded))
+        for p in () if "_recorded" in self.__dict__ else self._parameter_list:
             for name, value in self._states_of(p).items():
                 if name == "master":
                     masters[p.name] = value
@@ -663,6 +667,11 @@ class Optimizer:
         schedule = rest.pop("LR_Scheduler", None)
         if schedule is not None and isinstance(self._learning_rate, LRScheduler):
             self._learning_rate.set_state_dict(schedule)
+        if "_recorded" in self.__dict__:
+            from .program import set_recorded_states
+
+            set_recorded_states(self._recorded, rest)
+            return
         masters = rest.pop("master_weights", None) or {}
         by_name: dict[str, Any] = {}
         for key in sorted(rest, key=str, reverse=True):  # the lowest counter wins

@@ -39,6 +39,35 @@ def record_step(recorder: Any, optimizer: Any, pairs: list[tuple[Tensor, Tensor]
         _record_update(recorder, optimizer, p, g, rate, skip)
 
 
+def recorded_states(names: list[str]) -> dict[str, Tensor]:
+    """The states of an optimizer in programs, from the scope; masters under "master_weights"."""
+    from ..static.executor import global_scope
+
+    found: dict[str, Any] = {}
+    for name in names:
+        variable = global_scope().find_var(name)
+        if variable is None or variable.array is None:
+            continue
+        tensor = _make(variable.array)
+        tensor._name = name
+        if name.endswith("_fp32_master_0"):
+            found.setdefault("master_weights", {})[name.removesuffix("_fp32_master_0")] = tensor
+        else:
+            found[name] = tensor
+    return found
+
+
+def set_recorded_states(names: list[str], state: dict[str, Any]) -> None:
+    """Put states into the scope. ValueError for a shape that is not that of the variable."""
+    from ..static.executor import global_scope
+
+    masters = {f"{n}_fp32_master_0": v for n, v in (state.get("master_weights") or {}).items()}
+    for name in names:
+        value = state.get(name, masters.get(name))
+        if value is not None:
+            global_scope().var(name).set(value)
+
+
 def _learning_rate(graph: Any, optimizer: Any) -> Tensor:
     variable = getattr(optimizer, "_rate_variable", None)
     if variable is not None:  # computed by the program itself
@@ -96,6 +125,9 @@ def _record_update(recorder: Any, optimizer: Any, p: Tensor, g: Tensor, rate: Te
     for name, value in zip(optimizer._scalars, optimizer._initial_scalars(group)):
         first = functools.partial(_put, np.full((1,), value, dtype.numpy))
         kept[name] = recorder.new_state(f"{stem}_{name}_0", (1,), dtype, first)
+    recorded = optimizer.__dict__.setdefault("_recorded", [])
+    full_names = [f"{p.name}_fp32_master_0" if name == "master" else f"{stem}_{name}_0" for name in kept]
+    recorded += [name for name in full_names if name not in recorded]
     options = tuple((name, getattr(optimizer, "_" + name)) for name in optimizer._options)
     spec = Spec(
         type(optimizer),

@@ -182,3 +182,19 @@ def test_what_is_not_there_says_so():
         fluid.io.DataLoader.from_generator(iterable=False)
     with pytest.raises(RuntimeError, match="program"):
         fluid.layers.fc(paddle.ones([2, 2]), 3)
+
+
+def test_averages_of_programs(program):
+    prediction, loss = regression()
+    test = program.clone(for_test=True)
+    fluid.optimizer.LookaheadOptimizer(fluid.optimizer.SGD(0.1), alpha=0.5, k=2).minimize(loss)
+    average = fluid.optimizer.ModelAverage(1.0, min_average_window=2, max_average_window=4)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    feed = {"x": X, "y": Y}
+    for _ in range(4):
+        exe.run(program, feed, [loss])
+    plain = exe.run(test, feed, [prediction])[0]
+    with average.apply(exe):
+        assert not np.allclose(exe.run(test, feed, [prediction])[0], plain)
+    np.testing.assert_array_equal(exe.run(test, feed, [prediction])[0], plain)

@@ -413,3 +413,17 @@ def test_lookahead_and_model_average_do_what_they_do_at_once(main):
         np.testing.assert_allclose(got, X @ w.numpy(), rtol=1e-4, atol=1e-5)
         with average.apply():
             np.testing.assert_allclose(averaged, X @ w.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_the_state_of_an_optimizer_is_in_the_scope(main):
+    _, _, loss = regression(bias_attr=False)
+    adam = paddle.optimizer.Adam(0.1)
+    adam.minimize(loss)
+    exe = started()
+    exe.run(main, FEED)
+    state = {n: t.numpy() for n, t in adam.state_dict().items()}
+    assert set(state) == {f"fc_0.w_0_{s}_0" for s in ("moment1", "moment2", "beta1_pow_acc", "beta2_pow_acc")}
+    exe.run(main, FEED)
+    adam.set_state_dict(state)
+    for name, value in state.items():
+        np.testing.assert_array_equal(static.global_scope().find_var(name).get_tensor(), value)
