@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
-from ..engine import errors
+from ..engine import errors, flags
 from ..engine.value import Value
 from ..ir.program import Graph
+from ..utils.files import atomic_write
 
 __all__ = ["read_model", "write_model"]
 
@@ -41,8 +44,46 @@ def read_model(model: bytes, params: Any) -> tuple[Graph, list[str], list[Value]
     return read_legacy_model(model, params)
 
 
-def write_model(graph: Graph, feeds: list[str], fetches: list[Value], model_path: str, params_path: str) -> None:
-    """Write a graph and its parameters in our own format, whole or not at all."""
+def write_model(
+    graph: Graph,
+    feeds: list[str],
+    fetches: list[Value],
+    model_path: str,
+    params_path: str,
+    updates: bool = False,
+) -> None:
+    """Write a graph in our own format, and beside it as `.json`, which the official package loads, where every operator
+    has an official twin. Each file is written whole or not at all; both programs share the file of the parameters.
+
+    Args:
+        graph, feeds, fetches: the graph, the names of its inputs in order, the values of its outputs.
+        model_path: of our program; the official one has the same name and ends in `.json`.
+        params_path: of the parameters.
+        updates: keep what the states become after a run.
+    """
     from ..ir import serialize
 
-    serialize.write_model(graph, feeds, fetches, model_path, params_path)
+    serialize.write_model(graph, feeds, fetches, model_path, params_path, updates)
+    official = model_path.removesuffix(".pdmodel") + ".json"
+    if official == model_path:
+        return
+    content = _official(graph, feeds, fetches, params_path)
+    if content is not None:
+        with atomic_write(official) as file:
+            file.write(content)
+    elif os.path.exists(official):  # of another model
+        os.remove(official)
+
+
+def _official(graph: Graph, feeds: list[str], fetches: list[Value], params_path: str) -> bytes | None:
+    """The official program, None when it cannot be written with the parameters as they are in the file."""
+    from .pir_writer import write_pir_model
+
+    try:
+        program, params = write_pir_model(graph, feeds, fetches)
+    except (NotImplementedError, ValueError) as e:
+        if flags.debug_level() >= 1:
+            print(f"[paddle-xla] no official .json is written: {e}", file=sys.stderr)
+        return None
+    with open(params_path, "rb") as file:
+        return program if file.read() == params else None
