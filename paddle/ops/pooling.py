@@ -19,6 +19,7 @@ from ..engine.op import api, op
 from ..engine.promotion import as_float
 from ..engine.random import generator
 from ..engine.tensor import Tensor
+from ..engine.value import Dim, Value
 from . import window
 from .checks import check_ids
 
@@ -656,6 +657,11 @@ def _unpool(x, indices, output_size):
     return flat.reshape(x.shape[:2] + tuple(output_size))
 
 
+def _is_open(number: Any) -> bool:
+    """Whether a number is only known when the program that is being built runs."""
+    return isinstance(number, Dim) or isinstance(number, Tensor) and isinstance(number._value, Value)
+
+
 def _max_unpool(name, n, x, indices, kernel_size, stride, padding, data_format, output_size):
     if data_format != window.FORMATS[n][0]:
         raise errors.ValueError_(f"{name}: data_format must be {window.FORMATS[n][0]}, got {data_format!r}")
@@ -673,14 +679,17 @@ def _max_unpool(name, n, x, indices, kernel_size, stride, padding, data_format, 
     if output_size is None:
         wanted = default
     else:
-        wanted = output_size.tolist() if isinstance(output_size, Tensor) else [int(o) for o in output_size]
+        given = list(output_size) if isinstance(output_size, Tensor) and _is_open(output_size) else output_size
+        wanted = given.tolist() if isinstance(given, Tensor) else [o if _is_open(o) else int(o) for o in given]
         if len(wanted) == n + 2:
             wanted = wanted[2:]
-        if len(wanted) != n or not all(d - s < w < d + s for w, d, s in zip(wanted, default, stride)):
+        known = not any(_is_open(v) for v in (*wanted, *lengths))
+        if len(wanted) != n or known and not all(d - s < w < d + s for w, d, s in zip(wanted, default, stride)):
             raise errors.ValueError_(
                 f"{name}: output_size must lie within the stride {list(stride)} of {default}, got {list(output_size)}"
             )
-    check_ids(name, indices, int(np.prod(wanted)), "a position in indices", error=errors.ValueError_)
+    if not any(_is_open(v) for v in wanted):
+        check_ids(name, indices, int(np.prod(wanted)), "a position in indices", error=errors.ValueError_)
     return _unpool(x, indices, tuple(wanted))
 
 
