@@ -189,9 +189,9 @@ class LegacyModel:
             if op.type in _ENDS or not (written & needed or written & self.states.keys()):
                 continue
             kept.append(op)
-            needed.update(*op.inputs.values())
+            needed.update(op.reads())
             for inner in self._inside(op):
-                needed.update(*inner.inputs.values())
+                needed.update(inner.reads())
         return kept[::-1]
 
     def _inside(self, op: OpDesc) -> list[OpDesc]:

@@ -51,6 +51,15 @@ class OpDesc:
     outputs: dict[str, list[str]]
     attributes: dict[str, Any]
 
+    def reads(self) -> Iterator[str]:
+        """The names of the variables that it needs, those in its attributes included."""
+        for names in self.inputs.values():
+            yield from names
+        for value in self.attributes.values():
+            for found in value if isinstance(value, list) else [value]:
+                if isinstance(found, Name):
+                    yield found
+
 
 @dataclass
 class BlockDesc:

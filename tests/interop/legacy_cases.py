@@ -921,6 +921,19 @@ def _roll(self, p):
 
 layer("layer_windows", _shift, [f(2, 4, 6, 3)], {"x": (0,)}, make=_roll)
 
+
+def _unpool(self, x):
+    y, where = self.pool(x, 2, return_mask=True)
+    return self.unpool(y, where, 2, output_size=[x.shape[2], x.shape[3]])
+
+
+def _pools(self, p):
+    self.pool, self.unpool = p.nn.functional.max_pool2d, p.nn.functional.max_unpool2d
+
+
+layer("layer_unpool", _unpool, [f(1, 2, 5, 7)], {"x": (0, 2, 3)}, make=_pools)
+
+
 # ---- networks ----
 
 

@@ -143,7 +143,8 @@ def max_pool_with_index(op):
 
 @translates("unpool")
 def unpool(op):
-    size = [n for n in op.attr("output_size", []) if n] or None
+    size = op.numbers("output_size")
+    size = None if all(isinstance(n, int) and n == 0 for n in size) else size
     return F.max_unpool2d(
         op["X"],
         op["Indices"],
