@@ -4,6 +4,7 @@ The first input that is declared with `fluid.data` or `fluid.layers.data` switch
 `fluid.dygraph.guard` is imperative mode.
 """
 
+from ..engine.flags import get_flags, set_flags
 from ..engine.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, XPUPlace
 from ..engine.tensor import Tensor as LoDTensor
 from ..nn.functional import one_hot
@@ -27,7 +28,7 @@ from . import (
     optimizer,
     regularizer,
 )
-from . import dygraph, io
+from . import contrib, dygraph, io
 from .backward import gradients
 from .data_feeder import DataFeeder
 from .dygraph.base import disable_dygraph, enable_dygraph

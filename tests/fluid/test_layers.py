@@ -226,3 +226,19 @@ def test_learning_rates_follow_the_runs(make, want):
             found.append(schedule())
             schedule.step()
     np.testing.assert_allclose(found, got, rtol=1e-5)
+
+
+def test_counters_lengths_and_random_numbers(program):
+    a = x()
+    counter = L.autoincreased_step_counter(begin=5)
+    mask = L.sequence_mask(L.argmax(a, 1), maxlen=6)
+    drawn = L.uniform_random_batch_size_like(a, [-1, 3], min=2.0, max=3.0)
+    normal = L.gaussian_random_batch_size_like(a, [-1, 3], mean=9.0, std=0.01)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    for n in (5, 6):
+        got = exe.run(program, {"x": X}, [counter, mask, drawn, normal])
+        assert got[0].tolist() == [n]
+    np.testing.assert_array_equal(got[1], np.arange(6) < X.argmax(1)[:, None])
+    assert got[2].shape == (4, 3) and got[2].min() >= 2 and got[2].max() < 3
+    assert np.abs(got[3] - 9).max() < 0.1

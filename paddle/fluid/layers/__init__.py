@@ -15,6 +15,7 @@ from ...static.nn import (
     row_conv,
     spectral_norm,
 )
+from ...static.nn.sequence import *
 from . import control_flow, learning_rate, math, nn, tensor
 from . import learning_rate as learning_rate_scheduler
 from .control_flow import *

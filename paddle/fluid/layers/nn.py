@@ -21,7 +21,8 @@ mse_loss kldiv_loss rank_loss margin_rank_loss bpr_loss label_smooth topk one_ho
 stack unstack slice strided_slice gather gather_nd scatter scatter_nd scatter_nd_add expand expand_as pad pad2d flatten where
 shape rank size relu relu6 leaky_relu elu selu gelu swish hard_sigmoid hard_swish brelu soft_relu mish maxout lrn
 image_resize resize_bilinear resize_nearest pixel_shuffle unfold accuracy auc multiplex crop_tensor unique index_sample
-grid_sampler temporal_shift shuffle_channel space_to_depth cosine_similarity""".split()
+grid_sampler temporal_shift shuffle_channel space_to_depth cosine_similarity sequence_mask dice_loss npair_loss warpctc triu tril cross
+autoincreased_step_counter uniform_random_batch_size_like gaussian_random_batch_size_like""".split()
 
 relu, relu6, selu, gelu, mish, multiplex = F.relu, F.relu6, F.selu, F.gelu, F.mish, paddle.multiplex
 
@@ -575,3 +576,76 @@ def space_to_depth(x: Tensor, blocksize: int, name: str | None = None) -> Tensor
 
 
 cosine_similarity = F.cosine_similarity
+
+
+# ---- further ones ----
+
+dice_loss, triu, tril, cross = F.dice_loss, paddle.triu, paddle.tril, paddle.cross
+
+
+def npair_loss(anchor: Tensor, positive: Tensor, labels: Tensor, l2_reg: float = 0.002) -> Tensor:
+    return F.npair_loss(anchor, positive, labels, l2_reg).reshape([1])
+
+
+def sequence_mask(x: Tensor, maxlen: Any = None, dtype: Any = "int64", name: str | None = None) -> Tensor:
+    return F.sequence_mask(x, maxlen, dtype)
+
+
+def warpctc(
+    input: Tensor,
+    label: Tensor,
+    blank: int = 0,
+    norm_by_times: bool = False,
+    input_length: Tensor | None = None,
+    label_length: Tensor | None = None,
+) -> Tensor:
+    """The loss of connectionist temporal classification (Graves et al., 2006), [N, 1]; `input` is [time, N, classes]."""
+    if input_length is None or label_length is None:
+        raise errors.NotImplemented_(
+            "warpctc: sequences of ragged length (LoD tensors); give input_length, label_length"
+        )
+    loss = F.ctc_loss(input, label, input_length, label_length, blank, "none", norm_by_times)
+    return loss.reshape([-1, 1])
+
+
+def autoincreased_step_counter(counter_name: str | None = None, begin: int = 1, step: int = 1) -> Tensor:
+    """A variable of the program that grows by `step` in each run, and is `begin` in the first one."""
+    from ...static.variables import create_global_var
+
+    counter = create_global_var([1], begin - step, "int64", True, name=counter_name or "@STEP_COUNTER@")
+    return counter._rebind(counter + step)
+
+
+def _like(input: Tensor, shape: Any, input_dim_idx: int, output_dim_idx: int) -> list:
+    shape = list(shape)
+    shape[output_dim_idx] = input.shape[input_dim_idx]
+    return shape
+
+
+def uniform_random_batch_size_like(
+    input: Tensor,
+    shape: Any,
+    dtype: Any = "float32",
+    input_dim_idx: int = 0,
+    output_dim_idx: int = 0,
+    min: float = -1.0,
+    max: float = 1.0,
+    seed: int = 0,
+) -> Tensor:
+    """Uniform numbers; the length along `output_dim_idx` is that of `input` along `input_dim_idx`."""
+    return paddle.uniform(_like(input, shape, input_dim_idx, output_dim_idx), dtype, min, max, seed)
+
+
+def gaussian_random_batch_size_like(
+    input: Tensor,
+    shape: Any,
+    input_dim_idx: int = 0,
+    output_dim_idx: int = 0,
+    mean: float = 0.0,
+    std: float = 1.0,
+    seed: int = 0,
+    dtype: Any = "float32",
+) -> Tensor:
+    """Normal numbers; the length along `output_dim_idx` is that of `input` along `input_dim_idx`."""
+    made = paddle.randn(_like(input, shape, input_dim_idx, output_dim_idx), dtype)
+    return (made * std + mean).astype(dtype)
