@@ -363,7 +363,12 @@ def infer(draft: Operator) -> tuple[list[tuple], bool, list | None]:
             several = isinstance(found, list)
             trials.append(tuple(jax.ShapeDtypeStruct(*f) for f in (found if several else [found])))
             continue
-        out = _eval_shape(draft.entry(_guess(trial), _lengths(trial)), specs)
+        try:
+            out = _eval_shape(draft.entry(_guess(trial), _lengths(trial)), specs)
+        except Exception:
+            if not _reads_elements(draft):
+                raise
+            out = _eval_shape(draft.entry(_guess(trial, trial + 1), _lengths(trial)), specs)  # as small as can be
         several = type(out) is tuple
         trials.append(out if several else (out,))
         if trial == 0 and draft.open:

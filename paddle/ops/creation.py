@@ -589,6 +589,10 @@ def one_hot(x, num_classes=-1):
     """
     if not tensor_of("one_hot", x).dtype.is_integer:
         raise errors.TypeError_(f"one_hot: x must be an int Tensor, got {x.dtype.name}")
+    if isinstance(x._value, Value) and not isinstance(num_classes, Tensor) and num_classes == -1:
+        return _one_hot(x, x.max() + 1)  # read when the program runs
+    if isinstance(num_classes, Tensor) and isinstance(num_classes._value, Value):
+        return _one_hot(x, num_classes.reshape([]))
     classes = int(_number("one_hot", num_classes, "num_classes"))
     if classes == -1:
         if not x.size:

@@ -13,6 +13,7 @@ from ..engine import errors
 from ..engine.executable import Frozen
 from ..engine.op import api, op
 from ..engine.tensor import Tensor
+from ..engine.value import Dim
 from .axes import axis_of
 from .manipulation import atleast_1d, atleast_2d, atleast_3d, ints_of, reshape, tensor_of, tensors_of
 from .parts import unstacked
@@ -123,7 +124,7 @@ def split(x, num_or_sections, axis=0):
             raise errors.ValueError_(f"split: the lengths {sections} do not add up to {n}, the length of axis {axis}")
         return _cut(x, sections, axis)
     (number,) = ints_of("split", num_or_sections, "num_or_sections")
-    if number <= 0 or n % number:
+    if number <= 0 or not isinstance(n, Dim) and n % number:
         raise errors.ValueError_(f"split: axis {axis}, of length {n}, cannot be cut into {number} equal pieces")
     return _cut(x, [n // number] * number, axis)
 
@@ -223,7 +224,7 @@ def chunk(x, chunks, axis=0):
     axis = axis_of("chunk", _axis(axis), x.ndim)
     (number,) = ints_of("chunk", chunks, "chunks")
     n = x._value.shape[axis]
-    if number <= 0 or n % number:
+    if number <= 0 or not isinstance(n, Dim) and n % number:
         raise errors.ValueError_(f"chunk: axis {axis}, of length {n}, cannot be cut into {number} equal pieces")
     return _cut(x, [n // number] * number, axis)
 
