@@ -75,7 +75,6 @@ def save_network(name: str, folder: str) -> tuple[bytes, bytes, dict]:
 FUSED = [
     ("bert", "matmul_add_act_fuse_pass"), ("bert", "embedding_eltwise_layernorm_fuse_pass"),
     ("transformer", "add_norm_fuse_pass"), ("vgg", "conv2d_add_act_fuse_pass"), ("mobilenet", "conv2d_add_fuse_pass"),
-    ("resnet", "conv2d_bn_fuse_pass"),
 ]  # fmt: skip
 
 

@@ -129,6 +129,8 @@ for _n in "sum mean max min prod amax amin logsumexp nansum std var nanmean".spl
     case(_n + "_axis", top(_n, axis=1, keepdim=True), "f ?2,3,4")
 for _n in "sum mean max min amax amin logsumexp std var".split():
     case(_n + "_axes", top(_n, axis=[0, -1]), "f 2,3,4")
+case("std_biased", top("std", unbiased=False, axis=1), "f 2,5")
+case("var_biased", top("var", unbiased=False), "f 2,5")
 case("sum_int", top("sum", axis=0), "h 2,3")
 case("sum_bool", top("sum"), "b 2,3")
 for _n in "all any".split():

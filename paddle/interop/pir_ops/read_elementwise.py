@@ -150,7 +150,7 @@ def _axes(call: Call, name: str = "axis") -> list | None:
 def _reduce(call: Call) -> Any:
     name = call.op
     axes = _axes(call, call.interface.operands[1] if len(call.interface.operands) > 1 else "axis")
-    if getattr(call, "reduce_all", False) if "reduce_all" in call.interface.attributes else False:
+    if "reduce_all" in call.interface.attributes and call.reduce_all:
         axes = None
     keepdim = call.attribute("keep_dim" if "keep_dim" in call.interface.attributes else "keepdim")
     extra = {}
@@ -162,8 +162,8 @@ def _reduce(call: Call) -> Any:
 
 
 READERS["mean_all"] = lambda c: P.mean(c.x)
-READERS["std"] = lambda c: P.std(c.x, _axes(c), c.unbiased if hasattr(c, "unbiased") else True, c.keepdim)
-READERS["var"] = lambda c: P.var(c.x, _axes(c), c.unbiased if hasattr(c, "unbiased") else True, c.keepdim)
+READERS["std"] = lambda c: P.std(c.x, _axes(c), c.unbiased and c.correction != 0, c.keepdim)
+READERS["var"] = lambda c: P.var(c.x, _axes(c), c.unbiased and c.correction != 0, c.keepdim)
 READERS["frobenius_norm"] = lambda c: P.linalg.norm(c.x, "fro", None if c.reduce_all else _axes(c), c.keep_dim)
 READERS["squared_l2_norm"] = lambda c: P.sum(P.square(c.x)).reshape([1])
 READERS["l1_norm"] = lambda c: P.sum(P.abs(c.x))

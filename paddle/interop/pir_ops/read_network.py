@@ -7,6 +7,7 @@ from typing import Any
 import paddle as P
 
 from ...engine import errors
+from ...ops.pooling import _unpool
 from ...ops.recurrent import rnn
 from .format import damaged
 from .read_elementwise import _activation
@@ -115,12 +116,11 @@ def _lp_pool(call: Call) -> Any:
 
 
 @reads("unpool", "unpool3d")
-def _unpool(call: Call) -> Any:
-    function = F.max_unpool3d if call.op == "unpool3d" else F.max_unpool2d
+def _max_unpool(call: Call) -> Any:
     size = call.fixed("output_size")
-    return function(
-        call.x, call.indices, list(call.ksize), list(call.strides), list(call.padding), call.data_format, size
-    )
+    if call.data_format not in ("NCHW", "NCDHW") or len(size) != call.x.ndim - 2 or call.indices.shape != call.x.shape:
+        raise damaged(f"{call.op} to the shape {size} of a tensor of shape {list(call.x.shape)}")
+    return _unpool(call.x, call.indices, tuple(size))  # the window is of no importance: the indices tell the places
 
 
 # ---- resizing ----
@@ -350,7 +350,7 @@ def _rnn(call: Call) -> Any:
 
 @reads("cross_entropy_with_softmax")
 def _cross_entropy(call: Call) -> Any:
-    x = call.input if hasattr(call, "input") else call.logits
+    x = call.input
     loss = F.cross_entropy(
         x, call.label, ignore_index=call.ignore_index, reduction="none", soft_label=call.soft_label, axis=call.axis,
         use_softmax=call.use_softmax,

@@ -72,7 +72,8 @@ def _assign_value(call: Call) -> Any:
     shape = _check_size(call, call.shape)
     if len(call.values) != int(np.prod(shape, dtype=object)):
         raise damaged(f"assign_value with {len(call.values)} values for the shape {shape}")
-    return P.to_tensor(np.array(call.values).reshape(shape).astype(_numpy(call.dtype() or "float32")))
+    with np.errstate(invalid="ignore"):
+        return P.to_tensor(np.array(call.values).reshape(shape).astype(_numpy(call.dtype() or "float32")))
 
 
 def _numpy(name: str) -> Any:

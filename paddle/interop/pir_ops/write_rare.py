@@ -25,7 +25,6 @@ WRITERS["eig"] = lambda w, a: w.op("eig", a.x)
 WRITERS["svdvals"] = lambda w, a: w.op("svdvals", a.x)
 WRITERS["reduce_as"] = lambda w, a: w.op("reduce_as", a.x, a.target)
 WRITERS["renorm"] = lambda w, a: w.op("renorm", a.x, p=float(a.p), axis=a.axis, max_norm=float(a.max_norm))
-WRITERS["flash_attention"] = lambda w, a: NotImplemented
 WRITERS["logsigmoid"] = lambda w, a: w.op("logsigmoid", a.x)
 
 
