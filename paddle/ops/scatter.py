@@ -13,7 +13,7 @@ from ..engine import errors
 from ..engine.op import _write_out, api, op
 from ..engine.place import put
 from ..engine.tensor import Tensor, _make
-from ..engine.value import ABSTRACT, Dim
+from ..engine.value import ABSTRACT, Dim, Value
 from .axes import axis_of
 from .creation import clone, full, zeros
 from .expansion import broadcast_to
@@ -427,6 +427,15 @@ def _put(
     return _put_along_axis(arr, indices, values, axis, how, builtins.bool(include_self))
 
 
+def _places(mask: Tensor) -> list[Tensor]:
+    """The positions of the True elements of a mask, a vector for each axis."""
+    if isinstance(mask._value, Value):
+        from .selection import nonzero
+
+        return [i.reshape([-1]) for i in nonzero(mask, as_tuple=True)]
+    return [_make(put(i)) for i in concrete("index_put", mask).nonzero()]
+
+
 def same_type(name: str, x: Tensor, value: Any, argument: str) -> None:
     if not alike(tensor_of(name, value, argument), x):
         raise errors.ValueError_(f"{name}: {argument} must have the type of x, {x.dtype.name}, got {value.dtype.name}")
@@ -676,7 +685,7 @@ def index_put(x, indices, value, accumulate=False):
                 raise errors.IndexError_(
                     f"index_put: a mask of shape {list(each.shape)} does not fit axes of shape {list(shape)}"
                 )
-            found.extend(_make(put(i)) for i in concrete("index_put", each).nonzero())
+            found.extend(_places(each))
             continue
         if len(found) >= x.ndim:
             raise errors.IndexError_(f"index_put: more indices than the {x.ndim} axes of x")
