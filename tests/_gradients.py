@@ -435,6 +435,28 @@ LAYERS: dict[str, Any] = {
     "_warp": sample(IMAGE[0], via=lambda x: paddle.vision.transforms.rotate(x, 30.0, interpolation="bilinear")),
 }
 
+BOXES, BOXES_NUM = fixed([[0.3, 0.2, 3.6, 3.1], [-1.0, 1.2, 1.9, 5.0]], "float64"), fixed([2], "int32")
+DETECTION: dict[str, Any] = {
+    "roi_align": (IMAGE, BOXES, BOXES_NUM, (2, 1), 0.9, 0, True),
+    "roi_pool": (IMAGE, BOXES, BOXES_NUM, (2, 2), 0.9),
+    "psroi_pool": (wave(1, 2, 4, 4), BOXES, BOXES_NUM, (2, 1), 0.9),
+    "deform_conv2d": sample(
+        wave(1, 2, 3, 3),
+        wave(1, 8, 2, 2, scale=0.83),
+        wave(2, 2, 2, 2),
+        unit(1, 4, 2, 2),
+        via=lambda x, o, w, m: paddle.vision.ops.deform_conv2d(x, o, w, mask=m),
+    ),
+    "yolo_loss": sample(
+        wave(1, 14, 2, 2),
+        via=lambda x: paddle.vision.ops.yolo_loss(
+            x,
+            paddle.to_tensor([[[0.3, 0.4, 0.2, 0.3], [0.7, 0.2, 0.5, 0.3], [0.3, 0.4, 0.2, 0.2]]], "float64"),
+            *(paddle.to_tensor([[0, 1, 1]], "int32"), [8, 10, 20, 15], [0, 1], 2, 0.5, 16),
+        ),
+    ),
+}
+
 ONE_HOT = fixed([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], "float64")
 SIGNS = fixed([[1, -1, 1], [-1, 1, 1]], "float64")
 LOSSES: dict[str, Any] = {
@@ -578,7 +600,9 @@ DISTRIBUTIONS: dict[str, Any] = {
     "normal": sample(A, P, via=paddle.normal),
 }
 
-SAMPLES = ELEMENTWISE | SHAPES | REDUCTIONS | PRODUCTS | MATRICES | SIGNALS | LAYERS | LOSSES | DISTRIBUTIONS
+SAMPLES = (
+    ELEMENTWISE | SHAPES | REDUCTIONS | PRODUCTS | MATRICES | SIGNALS | LAYERS | DETECTION | LOSSES | DISTRIBUTIONS
+)
 del SAMPLES["geometric_rsample"]
 
 NOT_DIFFERENTIABLE = {
@@ -607,6 +631,7 @@ NOT_DIFFERENTIABLE = {
         first_true""",
     "a gradient by convention, tested in tests/static": "cvm",
     "kernels of the GPU": "flash_attention",
+    "boxes that are not trained, as officially": "prior_box box_coder yolo_box",
     "numbers in few bits, tested with the layers that use them": """_quantize _dequantize fake_quantize largest_magnitude
         llm_int8_linear weight_only_linear""",
 }

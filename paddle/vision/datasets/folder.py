@@ -1,0 +1,137 @@
+"""Pictures in folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...engine import errors
+from ...engine.dtype import default_dtype
+from ...io import Dataset
+from ..image import get_image_backend, image_load
+
+__all__ = ["DatasetFolder", "ImageFolder"]
+
+IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
+
+def default_loader(path: str) -> Any:
+    """A picture in colours: an array as OpenCV would read it with the image backend "cv2", a Pillow image otherwise."""
+    if get_image_backend() == "cv2":
+        return image_load(path, "cv2")
+    with image_load(path, "pil") as image:
+        return image.convert("RGB")
+
+
+def _filter(extensions: Any, is_valid_file: Callable | None) -> tuple[Any, Callable]:
+    """The extensions that count, and the function that says whether a file does."""
+    if extensions is None and is_valid_file is not None:
+        return None, is_valid_file
+    allowed = IMG_EXTENSIONS if extensions is None else extensions
+    endings = (allowed,) if isinstance(allowed, str) else tuple(allowed)
+    return allowed, lambda path: path.lower().endswith(endings)
+
+
+def _files(folder: str, valid: Callable) -> Iterator[str]:
+    """The files in a folder and the folders in it that count, in the order of their paths."""
+    for where, _, names in sorted(os.walk(folder, followlinks=True)):
+        for name in sorted(names):
+            path = os.path.join(where, name)
+            if valid(path):
+                yield path
+
+
+def _nothing(name: str, what: str, root: str, extensions: Any) -> RuntimeError:
+    rest = "" if extensions is None else f"; files end in {', '.join(extensions)}"
+    return errors.RuntimeError_(f"{name}: there are no {what} in {root}{rest}")
+
+
+class DatasetFolder(Dataset):
+    """Files in a folder for each class: `root/class/.../file`.
+
+    Args:
+        root: the folder of the classes.
+        loader: makes a sample of a path; default: a picture in colours, by the image backend.
+        extensions: endings of the files that count; default those of pictures.
+        transform: applied to each sample.
+        is_valid_file: tells by the path whether a file counts, instead of extensions.
+
+    Returns:
+        pairs of a sample and the number of its class.
+
+    Raises:
+        FileNotFoundError: no such folder.
+        RuntimeError: no classes, or no file that counts.
+
+    Example:
+        >>> data = paddle.vision.datasets.DatasetFolder("pictures")  # doctest: +SKIP
+        >>> data.classes, len(data)  # doctest: +SKIP
+        (['cat', 'dog'], 200)
+    """
+
+    def __init__(
+        self,
+        root: str,
+        loader: Callable | None = None,
+        extensions: Any = None,
+        transform: Callable | None = None,
+        is_valid_file: Callable | None = None,
+    ):
+        self.root = root
+        self.transform = transform
+        self.loader = default_loader if loader is None else loader
+        self.extensions, valid = _filter(extensions, is_valid_file)
+        if not os.path.isdir(root):
+            raise errors.NotFound(f"DatasetFolder: there is no folder {root}")
+        self.classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+        self.class_to_idx = {name: k for k, name in enumerate(self.classes)}
+        self.samples = [
+            (path, k) for name, k in self.class_to_idx.items() for path in _files(os.path.join(root, name), valid)
+        ]
+        if not self.samples:
+            raise _nothing("DatasetFolder", "files in folders of classes", root, self.extensions)
+        self.targets = [k for _, k in self.samples]
+        self.dtype = default_dtype().name
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        path, target = self.samples[index]
+        sample = self.loader(path)
+        return (sample if self.transform is None else self.transform(sample)), target
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+
+class ImageFolder(Dataset):
+    """Files in a folder and the folders in it, without classes; arguments and errors as for `DatasetFolder`.
+
+    Returns:
+        lists of one sample.
+
+    Example:
+        >>> [picture] = paddle.vision.datasets.ImageFolder("pictures")[0]  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        root: str,
+        loader: Callable | None = None,
+        extensions: Any = None,
+        transform: Callable | None = None,
+        is_valid_file: Callable | None = None,
+    ):
+        self.root = root
+        self.transform = transform
+        self.loader = default_loader if loader is None else loader
+        self.extensions, valid = _filter(extensions, is_valid_file)
+        self.samples = list(_files(root, valid))
+        if not self.samples:
+            raise _nothing("ImageFolder", "files", root, self.extensions)
+
+    def __getitem__(self, index: int) -> list[Any]:
+        sample = self.loader(self.samples[index])
+        return [sample if self.transform is None else self.transform(sample)]
+
+    def __len__(self) -> int:
+        return len(self.samples)
