@@ -98,7 +98,7 @@ from . import (
     version,
     vision,
 )
-from . import compat, cuda, functional, geometric, hub, random, reader, sparse, special, sysconfig, tensor
+from . import callbacks, compat, cuda, functional, geometric, hapi, hub, random, reader, sparse, special, sysconfig, tensor
 from .amp import autocast, get_autocast_cpu_dtype, get_autocast_dtype, get_autocast_gpu_dtype, is_autocast_enabled
 from .compat.nn.functional import softmax
 from .compat.proxy import (
@@ -112,6 +112,7 @@ from .framework.mmap_storage import MmapStorage
 from .framework.reader import batch
 from .framework.signals import disable_signal_handler
 from .framework.typed import *
+from .hapi import Model, flops, summary
 from .nn.functional import adaptive_avg_pool1d, conv1d, conv2d, conv3d, group_norm, layer_norm
 from .utils.dlpack import from_dlpack, to_dlpack
 from .nn.lazy import LazyGuard
