@@ -160,7 +160,7 @@ class Program(Graph):
                 found[name]._name = name
         return found
 
-    def set_state_dict(self, state_dict: dict[str, Any], scope: Any = None, copy_tensor: bool = True) -> None:
+    def set_state_dict(self, state_dict: dict[str, Any], scope: Any = None, copy_tensor: bool = False) -> None:
         """Put values into a scope. Names that the program does not have are left alone.
 
         Raises:
@@ -418,6 +418,12 @@ def data(name: str, shape: Any, dtype: Any = None, lod_level: int = 0) -> Tensor
 class _Symbolic(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and isinstance(instance._storage.value, Value)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(Tensor, name)
+
+    def __dir__(cls) -> list[str]:
+        return dir(Tensor)
 
 
 class Variable(metaclass=_Symbolic):

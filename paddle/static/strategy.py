@@ -32,6 +32,10 @@ class _Switches:
 
     _defaults: dict[str, Any] = {}
 
+    def __init_subclass__(cls) -> None:
+        for name, value in cls._defaults.items():
+            setattr(cls, name, value)
+
     def __init__(self) -> None:
         for name, value in self._defaults.items():
             object.__setattr__(self, name, type(value)(value) if isinstance(value, (list, set)) else value)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.tensor import Parameter, Tensor
+from ..engine import errors
+from ..engine.tensor import Parameter, Tensor, _make
 from ..engine.value import Value
 from ..ir.text import _type
 from .block import BlockView, OperatorView
@@ -56,6 +57,17 @@ def to_string(self: Tensor, throw_on_error: bool = False, with_details: bool = F
     return f"var {self.name} : {_type(_value(self, 'to_string'))}"
 
 
+def get_value(self: Tensor, scope: Any = None) -> Tensor:
+    """The value of a variable in a scope. ValueError when it has none."""
+    from .executor import global_scope
+
+    found = (scope or global_scope()).find_var(self.name)
+    if found is None or found.array is None:
+        raise errors.ValueError_(f"get_value: variable {self.name} has no value in the scope")
+    return _make(found.array)
+
+
+Tensor.get_value = get_value  # type: ignore[attr-defined]
 Tensor.block = property(_block)  # type: ignore[attr-defined]
 Tensor.op = property(_operator)  # type: ignore[attr-defined]
 Tensor.is_data = property(_is_data)  # type: ignore[attr-defined]

@@ -427,3 +427,11 @@ def test_the_state_of_an_optimizer_is_in_the_scope(main):
     adam.set_state_dict(state)
     for name, value in state.items():
         np.testing.assert_array_equal(static.global_scope().find_var(name).get_tensor(), value)
+
+
+def test_the_value_of_a_parameter(main):
+    w = static.create_parameter([2], "float32", default_initializer=paddle.nn.initializer.Constant(3.0))
+    with pytest.raises(ValueError, match="no value"):
+        w.get_value()
+    started()
+    assert w.get_value().tolist() == [3.0, 3.0]
