@@ -73,10 +73,13 @@ class Dim(int):
     def __neg__(self) -> Any:
         return self * -1
 
-    def __truediv__(self, other: Any) -> Any:
-        raise errors.TypeError_("an unknown length of a program (-1) cannot be divided with /; use //")
+    def _no_number(self, other: Any = None) -> Any:
+        raise errors.NoValue(
+            "a length that is not known while the program is built (-1) cannot be used in this way: it adds, subtracts, "
+            "multiplies and divides (//, %) with ints; paddle.shape(x) gives lengths as a tensor"
+        )
 
-    __rtruediv__ = __truediv__
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __float__ = _no_number
 
 
 _OPERATORS = {
@@ -92,8 +95,11 @@ def _arithmetic(kind: str) -> None:
     function = _OPERATORS[kind]
 
     def combine(a: Any, b: Any) -> Any:
-        if not isinstance(a, (int, np.integer)) or not isinstance(b, (int, np.integer)):
-            return NotImplemented
+        for x in (a, b):
+            if isinstance(x, (float, np.floating)):
+                a._no_number() if isinstance(a, Dim) else b._no_number()
+            if not isinstance(x, (int, np.integer)):
+                return NotImplemented
         pairs = zip(*(x.trials if isinstance(x, Dim) else (int(x),) * len(PROBES) for x in (a, b)))
         return Dim((kind, *(x if isinstance(x, Dim) else int(x) for x in (a, b))), tuple(function(*p) for p in pairs))
 
