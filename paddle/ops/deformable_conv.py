@@ -47,7 +47,8 @@ def _deform_conv2d(x, offset, weight, mask, stride, padding, dilation, parts, gr
     rows = np.arange(oh)[:, None] * stride[0] - padding[0] + (tap[0] * dilation[0])[:, None, None]
     columns = np.arange(ow) * stride[1] - padding[1] + (tap[1] * dilation[1])[:, None, None]
     rows, columns = (
-        (shifts[:, :, :, k] + jnp.asarray(base, wide)).reshape(n * parts, -1) for k, base in enumerate((rows, columns))
+        (shifts[:, :, :, k] + jnp.asarray(base, wide)).reshape(n * parts, taps * oh * ow)
+        for k, base in enumerate((rows, columns))
     )
     images = jnp.moveaxis(x.reshape(n * parts, c // parts, h, w), 1, -1)
     read = jax.vmap(_sample)(images.astype(wide), rows, columns).reshape(n, parts, taps, oh, ow, c // parts)

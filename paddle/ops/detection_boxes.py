@@ -234,12 +234,12 @@ def centres(parts: Any, scale: float) -> tuple[Any, Any]:
 
 @op(method=False, export=False, name="yolo_box", differentiable=False, scalars="conf_thresh")
 def _yolo_box(x, img_size, anchors, conf_thresh, ratio, clip, scale, iou_factor):
-    n, _, h, w = x.shape
+    n, channels, h, w = x.shape
     count = len(anchors)
     overlap = None
     if iou_factor is not None:
         overlap, x = jax.nn.sigmoid(x[:, :count]), x[:, count:]
-    parts = x.reshape(n, count, -1, h, w)
+    parts = x.reshape(n, count, channels // count - (overlap is not None), h, w)
     height, width = (img_size[:, k].astype(x.dtype)[:, None, None, None] for k in (0, 1))
     column, row = centres(parts, scale)
     sides = jnp.asarray(anchors, x.dtype)[:, :, None, None] * jnp.exp(parts[:, :, 2:4])  # in pixels of the network

@@ -33,8 +33,8 @@ def _cross_entropy(logit: Any, target: Any) -> Any:
 
 @op(method=False, export=False, name="yolo_loss", static="mask")
 def _yolo_loss(x, box, label, score, anchors, mask, threshold, ratio, smooth, scale):
-    n, _, h, w = x.shape
-    parts = x.reshape(n, len(mask), -1, h, w)
+    n, channels, h, w = x.shape
+    parts = x.reshape(n, len(mask), channels // len(mask), h, w)
     classes = parts.shape[2] - 5
     score = jnp.ones(box.shape[:2], x.dtype) if score is None else score.astype(x.dtype)
     box = jax.lax.stop_gradient(box.astype(x.dtype))
@@ -78,7 +78,7 @@ def _yolo_loss(x, box, label, score, anchors, mask, threshold, ratio, smooth, sc
     objects = jnp.where(near.max(1, initial=0) > threshold, -1, 0).astype(x.dtype)
     cell = jnp.where(taken, (place * h + row) * w + column, len(mask) * h * w)
     last = _last_of_equal(cell)
-    flat = jnp.pad(objects.reshape(n, -1), [(0, 0), (0, 1)])
+    flat = jnp.pad(objects.reshape(n, len(mask) * h * w), [(0, 0), (0, 1)])
     flat = flat.at[image, jnp.where(last, cell, flat.shape[1])].set(score, mode="drop")
     objects = flat[:, :-1].reshape(objects.shape)
     logit = parts[:, :, 4]
@@ -145,8 +145,8 @@ def yolo_loss(
             f"{name}: anchor_mask must be a list of numbers of the {len(pairs)} anchors, got {errors.describe(anchor_mask)}"
         )
     check_maps(name, x, len(mask), class_num, 5, downsample_ratio)
-    if x.shape[2] != x.shape[3]:
-        raise errors.ValueError_(f"{name}: x must be as high as it is wide, got shape {list(x.shape)}")
+    if x.shape[2] != x.shape[3] or x.shape[2] == 0:
+        raise errors.ValueError_(f"{name}: x must be as high as it is wide, and have cells, got shape {list(x.shape)}")
     check(name, "gt_box", gt_box, "floating", [x.shape[0], "B", 4])
     check(name, "gt_label", gt_label, "int", gt_box.shape[:2])
     if gt_score is not None:

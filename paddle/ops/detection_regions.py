@@ -21,9 +21,9 @@ from .checks import host_value
 from .detection import check
 
 _AT_ONCE = 1 << 24  # elements of feature maps that are copied for the boxes of one step
-_TAPS = (
-    5  # samples of a bin within one pixel of another, at most, where the distance of samples is more than half a pixel
-)
+# samples of a bin within one pixel of another, at most, where they are more than half a pixel apart
+_TAPS = 5
+_MOST_SAMPLES = 1024  # along a side of a bin
 
 
 def _check(name: str, x: Any, boxes: Any, boxes_num: Any, output_size: Any, scale: Any) -> tuple[int, ...]:
@@ -45,7 +45,7 @@ def _images(boxes: Any, boxes_num: Any) -> Any:
     """The image of each box."""
     ends = jnp.cumsum(boxes_num)
     found = jnp.searchsorted(ends, jnp.arange(boxes.shape[0], dtype=ends.dtype), side="right")
-    return jnp.minimum(found, len(ends) - 1)
+    return jnp.clip(found, 0, max(len(ends) - 1, 0))
 
 
 def _wide(boxes: Any) -> Any:
@@ -55,6 +55,8 @@ def _wide(boxes: Any) -> Any:
 
 def _for_each_box(function: Any, x: Any, images: Any, *arrays: Any) -> Any:
     """function(the map of its image, ...) for every box, so many at a time that the copies of maps stay small."""
+    if not x.shape[0]:
+        x = jnp.zeros((1, *x.shape[1:]), x.dtype)  # without images there are no boxes, but the result has a shape
     together = max(1, _AT_ONCE // math.prod(x.shape[1:]))
     each = lambda given: function(x[given[0]], *given[1:])  # noqa: E731
     if images.shape[0] <= together:
@@ -122,8 +124,10 @@ def roi_align(x, boxes, boxes_num, output_size, spatial_scale=1.0, sampling_rati
         [1, 3, 2, 2]
     """
     bins = _check("roi_align", x, boxes, boxes_num, output_size, spatial_scale)
-    if not isinstance(sampling_ratio, (int, np.integer)):
-        raise errors.TypeError_(f"roi_align: sampling_ratio must be an int, got {errors.describe(sampling_ratio)}")
+    if not isinstance(sampling_ratio, (int, np.integer)) or sampling_ratio > _MOST_SAMPLES:
+        raise errors.ValueError_(
+            f"roi_align: sampling_ratio must be an int up to {_MOST_SAMPLES}, got {errors.describe(sampling_ratio)}"
+        )
     samples = max(int(sampling_ratio), 0)
     return _roi_align(x, boxes.detach(), boxes_num, bins, float(spatial_scale), samples, bool(aligned))
 
@@ -163,6 +167,8 @@ def _roi_pool(x, boxes, boxes_num, output_size, spatial_scale):
     images = _images(boxes, boxes_num)
     at = _for_each_box(_largest, jax.lax.stop_gradient(x), images, rows, columns)
     n, c, h, w = x.shape
+    if not n:
+        return jnp.zeros(at.shape, x.dtype)
     values = x.reshape(n, c, h * w)[images[:, None, None, None], jnp.arange(c)[:, None, None], at]
     filled = rows.any(-1)[:, None, :, None] & columns.any(-1)[:, None, None, :]
     return jnp.where(filled, values, 0)
@@ -195,7 +201,7 @@ def _psroi_pool(x, boxes, boxes_num, output_size, spatial_scale):
         start = start[:, None]
         masks.append(_covered(jnp.floor(k * width + start), jnp.ceil((k + 1) * width + start), length).astype(x.dtype))
     rows, columns = (m / jnp.maximum(m.sum(-1, keepdims=True), 1) for m in masks)
-    x = x.reshape(x.shape[0], -1, p, q, *x.shape[2:])
+    x = x.reshape(x.shape[0], x.shape[1] // (p * q), p, q, *x.shape[2:])
     contract = functools.partial(jnp.einsum, "cpqhw,ph,qw->cpq")
     return _for_each_box(contract, x, _images(boxes, boxes_num), rows, columns)
 

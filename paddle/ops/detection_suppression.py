@@ -17,6 +17,8 @@ from ..engine.value import PROBES
 from .detection import check
 from .scatter import concrete
 
+_PAIRS = 1 << 21  # of boxes that are compared in one step
+
 
 def _tensor(array: np.ndarray) -> Tensor:
     return _make(put(array))
@@ -37,31 +39,45 @@ def areas(boxes: np.ndarray, more: float = 0.0) -> np.ndarray:
 
 def overlaps(one: np.ndarray, others: np.ndarray, more: float = 0.0) -> np.ndarray:
     """Intersection over union of boxes [..., 4] that broadcast; `more` is 1 where pixels count from edge to edge."""
-    low, high = np.maximum(one[..., :2], others[..., :2]), np.minimum(one[..., 2:], others[..., 2:])
-    apart = (high < low).any(-1)
-    shared = np.where(apart, 0, np.prod(high - low + one.dtype.type(more), axis=-1))
+    more = one.dtype.type(more)
+    a, b = np.moveaxis(one, -1, 0), np.moveaxis(others, -1, 0)
+    w = np.minimum(a[2], b[2]) - np.maximum(a[0], b[0])
+    h = np.minimum(a[3], b[3]) - np.maximum(a[1], b[1])
+    apart = (w < 0) | (h < 0)
+    shared = (w + more) * (h + more) if more else w * h
     union = areas(one, more) + areas(others, more) - shared
-    return np.where(apart | (union <= 0), 0, shared / np.where(union > 0, union, 1)).astype(one.dtype)
+    apart |= union <= 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = shared / union
+    found[apart] = 0
+    return found
 
 
 def suppress(boxes: np.ndarray, most: float, eta: float = 1.0, more: float = 0.0, at_most: int = -1) -> np.ndarray:
     """The numbers of the boxes that stay, of boxes in descending order: each that overlaps none before it by more than
-    `most`, which is multiplied by eta after each box while it is above a half."""
+    `most`, which is multiplied by eta after each box while it is above a half. Some at a time are compared with all others,
+    so that the loop over single boxes does little."""
     left = np.arange(len(boxes))
     highest = np.zeros(len(boxes), boxes.dtype)  # overlap with those that stay
+    together = min(max(_PAIRS // max(len(boxes), 1), 16), 256)
     kept: list[int] = []
     while left.size and len(kept) != at_most:
-        passed = np.flatnonzero(~(highest[left] > most))
-        if not passed.size:
-            break
-        first = left[passed[0]]
-        kept.append(int(first))
-        left = left[passed[0] + 1 :]
-        if eta < 1:
-            highest[left] = np.maximum(highest[left], overlaps(boxes[first], boxes[left], more))
-            most = most * eta if most > 0.5 else most
-        else:
-            left = left[~(overlaps(boxes[first], boxes[left], more) > most)]
+        part, left = left[:together], left[together:]
+        inside, worst, chosen = overlaps(boxes[part, None], boxes[part], more), highest[part], []
+        for k in range(len(part)):
+            if len(kept) == at_most:
+                break
+            if worst[k] > most:
+                continue
+            chosen.append(part[k])
+            kept.append(int(part[k]))
+            worst = np.fmax(worst, inside[k])
+            if eta < 1 and most > 0.5:
+                most *= eta
+        if left.size and chosen:
+            over = np.fmax.reduce(overlaps(boxes[chosen, None], boxes[left], more), 0)
+            highest[left] = np.fmax(highest[left], over)
+            left = left[~(highest[left] > most)]
     return np.array(kept, np.int64)
 
 
@@ -226,6 +242,10 @@ def matrix_nms(
 # ---- proposals of regions ----
 
 
+def _rank(x: Any) -> int:
+    return len(getattr(x, "shape", ()))
+
+
 def _decoded(anchors: np.ndarray, deltas: np.ndarray, variances: np.ndarray, more: float) -> np.ndarray:
     """Corners of anchors shifted and stretched; no side grows by more than 1000 / 16 times."""
     size = anchors[:, 2:] - anchors[:, :2] + more
@@ -269,7 +289,7 @@ def generate_proposals_host(scores, deltas, img_size, anchors, variances, before
     d = _read(name, "bbox_deltas", deltas, "floating", [n, 4 * k, h, w])
     sizes = _read(name, "img_size", img_size, "floating", [n, 2])
     a, v = (
-        _read(name, key, value, "floating", [h, w, k, 4] if len(value.shape) == 4 else [h * w * k, 4]).reshape(-1, 4)
+        _read(name, key, value, "floating", [h * w * k, 4] if _rank(value) == 2 else [h, w, k, 4]).reshape(-1, 4)
         for key, value in (("anchors", anchors), ("variances", variances))
     )
     boxes, probabilities = [np.zeros((0, 4), s.dtype)], [np.zeros(0, s.dtype)]
