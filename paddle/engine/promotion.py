@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import errors
+from .dtype import float8_e4m3fn, to_dtype
 
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 _f32, _c64 = np.dtype("float32"), np.dtype("complex64")
@@ -92,6 +93,20 @@ def as_float(x: Any) -> Any:
     if x.weak_type:
         return x.astype(_c64 if _rank(x.dtype) == 3 else _f32)
     return x if _rank(x.dtype) >= 2 else x.astype(_f32)
+
+
+def converted(x: Any, dtype: Any) -> Any:
+    """The array in another type, as `cast`: floats truncate to integers, complex numbers lose their imaginary part."""
+    if dtype is None:
+        return x
+    dtype = to_dtype(dtype)
+    if jnp.iscomplexobj(x) and not dtype.is_complex:
+        x = x.real
+    if dtype is float8_e4m3fn:  # which has no infinity: saturates, as officially
+        x = jnp.clip(x.astype(jnp.float32), -448, 448)
+    if dtype.is_integer and dtype.itemsize < 4 and jnp.issubdtype(x.dtype, jnp.floating):
+        x = x.astype(np.int64)  # XLA would saturate; officially -1.0 is 255 as uint8
+    return x.astype(dtype.numpy)
 
 
 def same_type(name: str, x: Any, y: Any) -> None:

@@ -10,9 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
-from ..engine.dtype import to_dtype
 from ..engine.op import api, op
-from ..engine.promotion import as_float, same_type
+from ..engine.promotion import as_float, converted, same_type
 from .axes import axis_of
 
 nn_op = functools.partial(op, method=False)
@@ -306,7 +305,7 @@ def softsign(x):
         [0.5, -0.75]
     """
     x = as_float(x)
-    return x / (1 + jnp.where(x < 0, -x, x))
+    return x / (1 + (jnp.abs(x) if jnp.iscomplexobj(x) else jnp.where(x < 0, -x, x)))
 
 
 @nn_op
@@ -393,10 +392,6 @@ def selu(x, scale=1.0507009873554804934193349852946, alpha=1.6732632423543772848
 # ---- over an axis ----
 
 
-def _typed(x, dtype):
-    return x if dtype is None else x.astype(to_dtype(dtype).numpy)
-
-
 def _softmax_gradient(inputs, outputs, cotangents, axis, dtype):
     y, g = outputs[0], cotangents[0]
     if y.ndim == 0:
@@ -421,7 +416,7 @@ def softmax(x, axis=-1, dtype=None):
         >>> paddle.nn.functional.softmax(paddle.zeros([4])).tolist()
         [0.25, 0.25, 0.25, 0.25]
     """
-    x = as_float(_typed(x, dtype))
+    x = as_float(converted(x, dtype))
     axis = axis_of("softmax", axis, x.ndim)
     return jax.nn.softmax(wide(x), axis).astype(x.dtype) if x.ndim else jnp.exp(x - x)
 
@@ -442,7 +437,7 @@ def log_softmax(x, axis=-1, dtype=None):
         >>> round(paddle.nn.functional.log_softmax(paddle.zeros([2]))[0].item(), 4)
         -0.6931
     """
-    x = as_float(_typed(x, dtype))
+    x = as_float(converted(x, dtype))
     axis = axis_of("log_softmax", axis, x.ndim)
     return jax.nn.log_softmax(wide(x), axis).astype(x.dtype) if x.ndim else x - x
 

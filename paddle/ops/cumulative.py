@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
-from ..engine.dtype import to_dtype
 from ..engine.op import op
-from ..engine.promotion import as_float, promote
+from ..engine.promotion import as_float, converted, promote
 from .reduction import check_tensor, tensor_axis
 from .search import index_type, scatter_along
 
@@ -138,10 +137,9 @@ def cumsum(x, axis=None, dtype=None):
         [1, 3, 6]
     """
     x, axis = _along("cumsum", x, axis)
-    if dtype is not None:
-        x = x.astype(to_dtype(dtype).numpy)
-    elif x.dtype == np.bool_ or jnp.issubdtype(x.dtype, jnp.integer):
-        x = x.astype(np.int64)
+    if dtype is None and (x.dtype == np.bool_ or jnp.issubdtype(x.dtype, jnp.integer)):
+        dtype = "int64"
+    x = converted(x, dtype)
     return _scan(_sum, [x], axis)[0]
 
 
@@ -152,7 +150,7 @@ def _cumprod_gradient(inputs, outputs, cotangents, dim, dtype):
 
     def body(x):
         x, axis = _along("cumprod", x, dim, errors.ValueError_)
-        x = x if dtype is None else x.astype(to_dtype(dtype).numpy)
+        x = converted(x, dtype)
         return jax.lax.cumprod(x, axis) if x.ndim else x
 
     return jnp.conj(jax.vjp(body, inputs[0])[1](jnp.conj(g))[0])
@@ -170,7 +168,7 @@ def cumprod(x, dim=None, dtype=None):
         [1, 2, 6, 24]
     """
     x, axis = _along("cumprod", x, dim, errors.ValueError_)
-    return _scan(_product, [x if dtype is None else x.astype(to_dtype(dtype).numpy)], axis)[0]
+    return _scan(_product, [converted(x, dtype)], axis)[0]
 
 
 @op
@@ -185,7 +183,7 @@ def logcumsumexp(x, axis=None, dtype=None):
         [0.0, 0.6931]
     """
     x, axis = _along("logcumsumexp", x, axis)
-    x = as_float(x if dtype is None else x.astype(to_dtype(dtype).numpy))
+    x = as_float(converted(x, dtype))
     if not x.ndim or jnp.iscomplexobj(x):
         return jax.lax.cumlogsumexp(x, axis) if x.ndim else x
     # A finite number far below stands for -inf, whose gradient would be NaN; it adds nothing to what is not as low.

@@ -420,6 +420,7 @@ def eigvals(x):
         >>> paddle.linalg.eigvals(paddle.to_tensor([[2.0, 0.0], [0.0, 3.0]])).tolist()
         [(2+0j), (3+0j)]
     """
-    return lapack.eig(matrices("eigvals", x, square=True), compute_left_eigenvectors=False, enable_eigvec_derivs=True)[
-        0
-    ]
+    x = matrices("eigvals", x, square=True)
+    if x.size == 0:
+        return jnp.zeros(x.shape[:-1], jnp.promote_types(x.dtype, np.complex64))
+    return lapack.eig(x, compute_left_eigenvectors=False, enable_eigvec_derivs=True)[0]

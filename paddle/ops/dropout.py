@@ -52,7 +52,7 @@ def _alpha_dropout(key, x, p, axis):
 def _check(name, x, p):
     if not isinstance(x, Tensor):
         raise errors.TypeError_(f"{name}: x must be a Tensor, got {errors.describe(x)}")
-    if not x.dtype.is_floating and not x.dtype.is_complex:
+    if (isinstance(p, Tensor) or p != 0) and not x.dtype.is_floating and not x.dtype.is_complex:
         raise errors.TypeError_(f"{name}: x must be floating, got {x.dtype.name}")
     if isinstance(p, (int, float)) and not isinstance(p, builtins.bool):
         if not 0 <= p <= 1:
@@ -75,7 +75,7 @@ def dropout(x, p=0.5, axis=None, training=True, inplace=False, mode="upscale_in_
             in inference.
 
     Raises:
-        TypeError: x not floating, p no number.
+        TypeError: x not floating (p=0 takes every type), p no number.
         ValueError: p outside [0, 1], an unknown mode, an axis out of range.
 
     Example:

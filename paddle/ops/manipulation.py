@@ -18,6 +18,7 @@ from ..engine.dtype import to_dtype
 from ..engine.executable import Frozen
 from ..engine.modes import modes
 from ..engine.op import api, op
+from ..engine.promotion import converted
 from ..engine.shape import fixed_ints, official_strides
 from ..engine.storage import Storage, View
 from ..engine.tensor import Tensor
@@ -28,13 +29,7 @@ from .axes import axes_of, axis_of
 
 @op(method=False, export=False, name="cast")
 def _cast(x, dtype):
-    if jnp.iscomplexobj(x) and not dtype.is_complex:
-        x = x.real
-    if dtype is dtypes.float8_e4m3fn:  # which has no infinity: saturates, as officially
-        x = jnp.clip(x.astype(jnp.float32), -448, 448)
-    if dtype.is_integer and dtype.itemsize < 4 and jnp.issubdtype(x.dtype, jnp.floating):
-        x = x.astype(np.int64)  # XLA would saturate; officially -1.0 is 255 as uint8
-    return x.astype(dtype.numpy)
+    return converted(x, dtype)
 
 
 @api(method="cast astype", inplace="reshapes")

@@ -178,12 +178,20 @@ def floor_divide(x, y):
 @binary(export=False, name="remainder")
 def _remainder(x, y):
     x, y = promote("remainder", x, y)
-    return jnp.remainder(x, y)
+    if not jnp.iscomplexobj(x):
+        return jnp.remainder(x, y)
+    quotient = x / y
+    return x - y * jax.lax.complex(_round_half_away(quotient.real), _round_half_away(quotient.imag))
+
+
+def _round_half_away(x):
+    return jnp.trunc(x + jnp.copysign(0.5, x))
 
 
 @api(method="remainder __mod__", inplace=True)
 def remainder(x, y):
-    """x - y * floor(x / y), elementwise: what a division leaves, with the sign of the divisor.
+    """x - y * floor(x / y), elementwise: what a division leaves, with the sign of the divisor. For complex numbers the
+    quotient is the nearest one with whole parts (halves away from zero), as in the official API.
 
     Raises:
         ValueError: an integer zero as divisor.
@@ -205,6 +213,11 @@ def _is_int(x) -> bool:
     return isinstance(x, int) or hasattr(x, "dtype") and _is_integer(x._value if isinstance(x, Tensor) else x)
 
 
+def _is_whole(x) -> bool:
+    """Whether an operand is one of integers or bools."""
+    return _is_int(x) or hasattr(x, "dtype") and (x._value if isinstance(x, Tensor) else x).dtype == bool
+
+
 def _readable(x: Tensor) -> bool:
     """Whether a tensor has a value, and one that is cheap to look at."""
     value = x._value
@@ -222,7 +235,7 @@ def _all(x, condition) -> bool:
 
 def _check_divisor(name: str, x, y) -> None:
     """ValueError for an integer zero as divisor, which XLA would divide by without a word."""
-    if _is_int(x) and _is_int(y) and not _all(y, lambda divisor: divisor != 0):
+    if _is_whole(x) and _is_whole(y) and not _all(y, lambda divisor: divisor != 0):
         raise errors.ValueError_(f"{name}: integer division by zero")
 
 
@@ -231,7 +244,9 @@ def _check_divisor(name: str, x, y) -> None:
 
 @jax.custom_jvp
 def _power(x, y):
-    return jnp.power(x, y)
+    if not jnp.iscomplexobj(x):
+        return jnp.power(x, y)
+    return jnp.where((x == 0) & (y.real > 0), 0, jnp.power(x, y))  # XLA says NaN
 
 
 # The derivatives that hold where those of JAX are NaN: none by x for the exponent 0, none by y for the base 0.
@@ -551,6 +566,8 @@ def ldexp(x, y):
         >>> paddle.ldexp(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([3, 1])).tolist()
         [8.0, 4.0]
     """
+    if jnp.iscomplexobj(x) or jnp.iscomplexobj(y):
+        raise errors.TypeError_("ldexp: x and y must be real, got complex numbers")
     dtype = jnp.dtype("float64" if any(o.dtype == np.float64 and not o.weak_type for o in (x, y)) else "float32")
     x, y = x.astype(dtype), y.astype(dtype)
     return x * _power(*jnp.broadcast_arrays(jnp.full((), 2, dtype), y))

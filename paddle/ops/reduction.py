@@ -11,7 +11,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import _write_out, api, op
-from ..engine.promotion import as_float
+from ..engine.promotion import as_float, converted
 from .axes import axes_of, axis_of
 
 # ---- axes, for every operator that takes some ----
@@ -79,6 +79,7 @@ def sum(x, axis=None, dtype=None, keepdim=False):
         [4, 6]
     """
     axes = reduction_axes("sum", x, axis)
+    x = converted(x, dtype)
     return jnp.sum(x, axes, dtype=sum_dtype(x, dtype), keepdims=keepdim)
 
 
@@ -91,7 +92,8 @@ def nansum(x, axis=None, dtype=None, keepdim=False):
         1.0
     """
     axes = reduction_axes("nansum", x, axis)
-    return jnp.sum(jnp.where(jnp.isnan(x), 0, x), axes, dtype=sum_dtype(x, dtype), keepdims=keepdim)
+    x = converted(jnp.where(jnp.isnan(x), 0, x), dtype)
+    return jnp.sum(x, axes, dtype=sum_dtype(x, dtype), keepdims=keepdim)
 
 
 def _mean_of(x, axes, keepdim):
@@ -106,7 +108,7 @@ def _mean_of(x, axes, keepdim):
 @op(method=False, export=False, name="mean")
 def _mean(x, axis, keepdim, dtype):
     axes = reduction_axes("mean", x, axis)
-    return _mean_of(x if dtype is None else x.astype(to_dtype(dtype).numpy), axes, keepdim)
+    return _mean_of(converted(x, dtype), axes, keepdim)
 
 
 @api
@@ -140,7 +142,8 @@ def nanmean(x, axis=None, keepdim=False):
 @op(method=False, export=False, name="prod")
 def _prod(x, axis, keepdim, dtype):
     axes = reduction_axes("prod", x, axis)
-    return jnp.prod(x, axes, dtype=x.dtype if dtype is None else to_dtype(dtype).numpy, keepdims=keepdim)
+    x = converted(x, dtype)
+    return jnp.prod(x, axes, dtype=x.dtype, keepdims=keepdim)
 
 
 @api

@@ -356,7 +356,9 @@ def _put_extreme(x, index, value, axis, largest, include_self):
     where = _along(index, axis)
     value = value[tuple(builtins.slice(n) for n in index.shape)]
     if not include_self:
-        if jnp.issubdtype(x.dtype, jnp.inexact):
+        if x.dtype == bool:
+            lowest = not largest
+        elif jnp.issubdtype(x.dtype, jnp.inexact):
             lowest = -jnp.inf if largest else jnp.inf
         else:
             lowest = getattr(jnp.iinfo(x.dtype), "min" if largest else "max")
@@ -422,9 +424,16 @@ def _put(
     if not indices.size:
         return clone(arr)
     how = _REDUCTIONS[reduce]
+    if how in ("add", "mul", "mean"):
+        _no_sums_of_bools(name, arr, f"reduce={reduce!r}")
     if how in ("amax", "amin"):
         return _put_extreme(arr, indices, values, axis, how == "amax", builtins.bool(include_self))
     return _put_along_axis(arr, indices, values, axis, how, builtins.bool(include_self))
+
+
+def _no_sums_of_bools(name: str, x: Tensor, what: str) -> None:
+    if x.dtype.name == "bool":
+        raise errors.TypeError_(f"{name}: {what} needs numbers, got bool")
 
 
 def _places(mask: Tensor) -> list[Tensor]:
@@ -508,6 +517,8 @@ def scatter(x, index, updates, overwrite=True, name=None, out=None):
             f"{list(index.shape)} and {list(updates.shape)}"
         )
     check_range("scatter", index, x.shape[0])
+    if not overwrite:
+        _no_sums_of_bools("scatter", x, "overwrite=False")
     found = _scatter(x, index, updates, builtins.bool(overwrite)) if n else clone(x)
     return found if out is None else _write_out("scatter", found, out)
 

@@ -257,6 +257,8 @@ def _bin_count(name, bins, least=1):
 
 def _span(name, x, low, high, margin):
     """The range of a histogram: the given one, or that of the data where both ends are equal."""
+    if x.dtype.is_complex:
+        raise errors.TypeError_(f"{name}: complex numbers have no order, got {x.dtype.name}")
     low, high = float(low), float(high)
     if low > high:
         raise errors.ValueError_(f"{name}: max must not be less than min, got min={low}, max={high}")

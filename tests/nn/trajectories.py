@@ -1,14 +1,18 @@
-"""Twenty training steps of three networks from fixed weights; runs under this package and under the official one.
+"""Twenty training steps of three networks from fixed weights, on made-up data and on real digits; runs under this package and under the official one.
 
 python tests/nn/trajectories.py OUTPUT.json      (the official package made trajectories.json with this)
 """
 
+import gzip
 import json
 import sys
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
 STEPS = 20
+DIGITS = Path(__file__).parents[2] / "paddle" / "vision" / "datasets" / "digits"
 
 
 def fill(paddle, layer):
@@ -34,8 +38,24 @@ def images(step):
     return np.exp(-((distance * 8) ** 2))[:, None].astype("float32"), labels.astype("int64")
 
 
+@cache
+def digit_set():
+    """Pictures [n, 1, 28, 28] and labels [n]."""
+    pixels = gzip.decompress((DIGITS / "train-images-idx3-ubyte.gz").read_bytes())
+    labels = gzip.decompress((DIGITS / "train-labels-idx1-ubyte.gz").read_bytes())
+    pictures = np.frombuffer(pixels, "uint8", offset=16).reshape(-1, 1, 28, 28)
+    return pictures.astype("float32") / 127.5 - 1, np.frombuffer(labels, "uint8", offset=8).astype("int64")
+
+
+def digits(step):
+    pictures, labels = digit_set()
+    return pictures[64 * step : 64 * step + 64], labels[64 * step : 64 * step + 64]
+
+
 def tokens(step, vocabulary, length=9, batch=8):
-    ids = (np.arange(batch * length).reshape(batch, length) * 5 + np.arange(batch)[:, None] * 3 + step % 2 * 7) % vocabulary
+    ids = (
+        np.arange(batch * length).reshape(batch, length) * 5 + np.arange(batch)[:, None] * 3 + step % 2 * 7
+    ) % vocabulary
     return ids.astype("int64"), (ids[:, 0] % 3).astype("int64")
 
 
@@ -84,6 +104,7 @@ def cases(paddle):
     return {
         "lenet_momentum": (lenet, images, lambda p: opt.Momentum(0.05, 0.9, parameters=p, weight_decay=1e-3)),
         "lenet_adam": (lenet, images, lambda p: opt.Adam(2e-3, parameters=p)),
+        "lenet_digits": (lenet, digits, lambda p: opt.Adam(1e-3, parameters=p)),
         "encoder_adamw": (
             encoder,
             lambda step: tokens(step, 31),
