@@ -98,7 +98,8 @@ from . import (
     version,
     vision,
 )
-from . import callbacks, compat, cuda, functional, geometric, hapi, hub, random, reader, sparse, special, sysconfig, tensor
+from . import callbacks, compat, cuda, functional, geometric, hapi, hub, random, reader, sparse, special, sysconfig
+from . import tensor, visual_log
 from .amp import autocast, get_autocast_cpu_dtype, get_autocast_dtype, get_autocast_gpu_dtype, is_autocast_enabled
 from .compat.nn.functional import softmax
 from .compat.proxy import (
