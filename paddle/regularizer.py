@@ -9,7 +9,7 @@ from .engine import errors
 __all__ = ["L1Decay", "L2Decay"]
 
 
-class WeightDecayRegularizer:
+class WeightDecayRegularizer(errors.Explains):
     """Base class of the penalties. `kind` is how the compiled step of an optimizer knows it."""
 
     kind = ""

@@ -59,7 +59,7 @@ def _skipping(found: Any) -> Any:
     return jnp.where(found, jnp.nan, jnp.float32(1))
 
 
-class AmpScaler:
+class AmpScaler(errors.Explains):
     """Scales losses and gradients; see `GradScaler`, which has the steps one by one as well."""
 
     def __init__(

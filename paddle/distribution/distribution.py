@@ -175,7 +175,7 @@ def seeded(seed: int) -> Iterator[None]:
 # ---- the base classes ----
 
 
-class Distribution:
+class Distribution(errors.Explains):
     """A probability distribution over tensors of shape `event_shape`; a batch of them has the shape `batch_shape`.
 
     Subclasses implement `rsample` (or `_draw` when samples are not differentiable), `log_prob`, `entropy` and so on.

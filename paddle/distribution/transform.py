@@ -34,7 +34,7 @@ class Type(enum.Enum):
         return type in (cls.BIJECTION, cls.INJECTION)
 
 
-class Transform:
+class Transform(errors.Explains):
     """A function of a random variable that may have an inverse.
 
     A subclass implements `_forward`, `_inverse` and one of `_forward_log_det_jacobian`, `_inverse_log_det_jacobian`;

@@ -7,9 +7,11 @@ front: ``raise errors.ValueError_("reshape: ...")`` gives ``ValueError: (Invalid
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -73,9 +75,10 @@ def describe(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict) -> Exception:
+def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict, types: bool = False) -> Exception:
     """The error of a call in our words, naming the operator and what it was given; the error itself where it says so
-    already, or where it is not ours to explain: one of the system, or one of the user's code that the call ran."""
+    already, or where it is not ours to explain: one of the system, or one of the user's code that the call ran. A
+    TypeError from inside stays one where `types` is set, and is a ValueError otherwise, as officially for operators."""
     text = str(error)
     ours = re.match(r"\([A-Z][A-Za-z]+\) ", text)
     if ours:
@@ -99,11 +102,20 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict)
         return OutOfMemory(f"{name}: {first.removeprefix('RESOURCE_EXHAUSTED: ')}")
     if isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None:
         return TypeError_(name + ": " + re.sub(r"^[\w.]+\(\) ", "", first))  # the call itself: too many, too few
-    given = ", ".join(f"{p}={describe(a)}" for p, a in [*zip(params, args), *kwargs.items()])
+    pairs = [*zip(params, args), *kwargs.items()]
+    given = ", ".join(f"{p}={describe(a)}" for p, a in pairs)
     if isinstance(error, (AttributeError, KeyError, AssertionError, UnboundLocalError)):
-        first = f"an argument is not what the function can work with ({first})"
+        kind = re.match(r"'(\w+)' object has no attribute", first)
+        guilty = [p for p, a in pairs if kind and type(a).__name__ == kind.group(1)]
+        first = (
+            f"argument {guilty[0]!r} cannot be of type {kind and kind.group(1)}"
+            if guilty
+            else f"an argument is not what the function can work with ({first})"
+        )
     if isinstance(error, IndexError):
         return IndexError_(f"{name}: {first}; got {given}")
+    if isinstance(error, TypeError) and types:
+        return TypeError_(f"{name}: {first}; got {given}")
     make = RuntimeError_ if isinstance(error, RuntimeError) else ValueError_
     return make(f"{name}: {first}; got {given}")
 
@@ -153,6 +165,44 @@ def trim(error: BaseException) -> None:
         error.__notes__ = [note for note in error.__notes__ if "JAX has removed its internal frames" not in note]
     error.__cause__ = None
     error.__suppress_context__ = True
+
+
+class Explains:
+    """Base of public classes: errors of their constructors and public methods are explained as those of operators are.
+
+    Only what is defined in this package is; `_explains` names the methods where it is not all of them.
+    """
+
+    _explains: tuple[str, ...] | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not cls.__module__.startswith("paddle."):
+            return
+        for name, method in list(vars(cls).items()):
+            if isinstance(method, FunctionType) and (
+                name == "__init__" or (name[0] != "_" if cls._explains is None else name in cls._explains)
+            ):
+                setattr(cls, name, _explained(method, name))
+
+
+def _explained(method: FunctionType, name: str) -> Callable:
+    whole: Any = inspect.unwrap(method)
+    params = whole.__code__.co_varnames[1 : whole.__code__.co_argcount]
+
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as e:
+            who = type(self).__name__ + ("" if name == "__init__" else "." + name)
+            try:
+                raise explain(e, who, params, args, kwargs, types=True)
+            except Exception as explained:
+                trim(explained)
+                raise
+
+    return call
 
 
 def clean(function: Callable) -> Callable:

@@ -17,7 +17,7 @@ from ..engine.tensor import Tensor
 __all__ = ["Accuracy", "Auc", "Metric", "Precision", "Recall", "accuracy"]
 
 
-class Metric(abc.ABC):
+class Metric(errors.Explains, abc.ABC):
     """A metric over many batches. For each batch, `update(compute(outputs, labels))`; then `accumulate()` gives the
     value so far and `reset()` starts again. `compute` runs on tensors (and in compiled programs); `update` on the host.
     """

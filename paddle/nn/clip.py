@@ -22,7 +22,7 @@ def _each(fn: Callable, array: Any) -> Any:
     return fn(array)
 
 
-class ClipGradBase:
+class ClipGradBase(errors.Explains):
     """Base class of the clipping rules.
 
     Called with a list of (parameter, gradient), a rule returns the list with clipped gradients. Pairs without a gradient

@@ -61,7 +61,7 @@ def other_names(**names: str) -> Callable:
     return decorate
 
 
-class Layer(StateMethods, ConversionMethods):
+class Layer(errors.Explains, StateMethods, ConversionMethods):
     """A part of a network: subclass it, make parameters and sublayers in `__init__`, compute in `forward`.
 
     Setting a Parameter, a Layer or a Tensor as an attribute registers it (a Tensor as a non-persistable buffer).
@@ -82,6 +82,7 @@ class Layer(StateMethods, ConversionMethods):
     """
 
     training: bool
+    _explains = ()
 
     def __init__(self, name_scope: str | None = None, dtype: Any = "float32"):
         put = object.__setattr__
@@ -115,8 +116,14 @@ class Layer(StateMethods, ConversionMethods):
         except Exception as e:
             if "_forward_pre_hooks" not in self.__dict__:
                 raise errors.ValueError_(f"{type(self).__name__}.__init__ must call super().__init__() first") from None
-            errors.trim(e)
-            raise
+            if type(self).__module__.startswith("paddle."):
+                name, forward = type(self).__name__, getattr(self.forward, "__code__", None)
+                e = errors.explain(e, name, forward.co_varnames[1:] if forward else (), inputs, kwargs)
+            try:
+                raise e
+            except Exception as explained:
+                errors.trim(explained)
+                raise
 
     def _call_watched(self, inputs: tuple, kwargs: dict) -> Any:
         watched = Watch.on

@@ -47,7 +47,7 @@ def _check_type(value: Any, kinds: Any, owner: Any, name: str) -> None:
         raise errors.TypeError_(f"{type(owner).__name__}: {name} must be {words}, got {errors.describe(value)}")
 
 
-class LRScheduler:
+class LRScheduler(errors.Explains):
     """Base class of the schedules: subclasses define `get_lr()`, the rate at `self.last_epoch`.
 
     Args:

@@ -58,7 +58,7 @@ def _parameters_first(init: Callable) -> Callable:
     return call
 
 
-class Optimizer:
+class Optimizer(errors.Explains):
     """Base class of the optimizers.
 
     A subclass names its numbers and states and defines the update of one parameter, a function on arrays:

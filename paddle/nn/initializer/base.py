@@ -12,7 +12,7 @@ from ...engine.dtype import DType
 from ...engine.random import generator
 
 
-class Initializer:
+class Initializer(errors.Explains):
     """Makes the first value of a parameter.
 
     A subclass defines `array(shape, dtype)`, or `forward(param)` to fill a tensor in place. Calling an initializer on a
