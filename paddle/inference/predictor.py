@@ -147,7 +147,7 @@ class Model:
         )
         self.device = device
         self.arrays = {n: jax.device_put(s.tensor._value, device) for n, s in self.executable.states.items()}
-        self.names = _output_names(fetches)
+        self.names = _different(graph.output_names or [f"fetch_name_{i}" for i in range(len(fetches))])
 
     def run(self, feeds: dict[str, Any]) -> list:
         words = generator().ticks(self.executable.ticks) if self.executable.ticks else None
@@ -155,11 +155,9 @@ class Model:
             return self.executable.run(feeds, self.arrays, words)[0]
 
 
-def _output_names(fetches: list[Value]) -> list[str]:
-    names: list[str] = []
-    for i, value in enumerate(fetches):
-        names.append(value.name if value.name not in names else f"{value.name}_{i}")
-    return names
+def _different(names: list[str]) -> list[str]:
+    """The names, with a number behind one that occurred before."""
+    return [n if n not in names[:i] else f"{n}_{i}" for i, n in enumerate(names)]
 
 
 def _read(config: Config) -> tuple[Graph, list[str], list[Value]]:

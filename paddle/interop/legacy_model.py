@@ -239,6 +239,7 @@ class LegacyModel:
             self._run(scope)
             values = [recorder.value_of(self._fetched(scope, name)) for name in self.fetches()]
         recorder.restore()
+        graph.output_names = self.fetches()
         return graph, list(graph.inputs), values
 
     def run(self, feeds: Mapping[str, Any]) -> list[Tensor]:

@@ -343,6 +343,7 @@ class Graph:
         self.inputs: dict[str, Value] = {}
         self.states: dict[str, State] = {}
         self.ticks = 0
+        self.output_names: list[str] = []  # of a model from a file that names its outputs
         self.provided: dict[
             str, Callable[[], Any]
         ] = {}  # inputs that are asked for in each run, such as a learning rate
@@ -359,6 +360,7 @@ class Graph:
         other.inputs, other.states = dict(self.inputs), dict(self.states)
         other.provided = dict(self.provided)
         other.ticks = self.ticks
+        other.output_names = list(self.output_names)
         return other
 
     def find(self, name: str) -> Value:
