@@ -192,3 +192,8 @@ def test_bad_arguments(call):
 def test_celu_zero_alpha():
     with pytest.raises(ZeroDivisionError):
         F.celu(paddle.ones([1]), 0.0)
+
+
+def test_softsign_of_complex_numbers_divides_by_the_modulus():
+    z = np.array([3 + 4j, -6 + 8j], "complex64")
+    np.testing.assert_allclose(F.softsign(paddle.to_tensor(z)).numpy(), z / (1 + np.abs(z)), rtol=1e-6)

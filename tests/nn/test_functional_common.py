@@ -415,3 +415,10 @@ def test_flash_attention_names():
     out, weights = F.flash_attention.flash_attention(*map(t, np.moveaxis(qkv, 2, 0)), dropout=0.5, return_softmax=True)
     compare(out, np.einsum("bhqk,bkhd->bqhd", weights.numpy(), value), 1e-9)
     assert 0 < (weights.numpy() == 0).mean() < 1
+
+
+def test_dropout_of_nothing_takes_every_type():
+    x = paddle.to_tensor([1, 2])
+    assert F.dropout(x, 0.0).tolist() == F.alpha_dropout(x, 0.0).tolist() == [1, 2]
+    with pytest.raises(TypeError, match="dropout: x must be floating"):
+        F.dropout(x, 0.5)

@@ -300,3 +300,10 @@ def test_determinants_of_empty_matrices():
     assert paddle.linalg.det(paddle.ones([0, 0])).item() == 1 and paddle.linalg.det(
         paddle.ones([2, 0, 0])
     ).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_eigenvalues_of_empty_matrices(dtype):
+    for shape in ([0, 0], [0, 3, 3], [2, 0, 0]):
+        values = paddle.linalg.eigvals(paddle.zeros(shape, dtype))
+        assert values.shape == shape[:-1] and values.dtype.is_complex

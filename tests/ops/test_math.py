@@ -161,6 +161,13 @@ def test_integer_division_by_zero_is_an_error():
             divide()
 
 
+def test_division_by_false_is_an_error():
+    x = paddle.to_tensor([True, False])
+    for call in (lambda: 3 // x, lambda: 3 % x, lambda: x // x):
+        with pytest.raises(ValueError, match="integer division by zero"):
+            call()
+
+
 def test_no_gradient_through_floor_divide():
     x = paddle.to_tensor([5.0], stop_gradient=False)
     assert (x // 2).stop_gradient
@@ -214,6 +221,24 @@ def test_complex_arithmetic():
     gradients = paddle.grad((x * y).real().sum(), [x, y])
     compare(gradients[0], b.conj())
     compare(gradients[1], a.conj())
+
+
+def test_complex_remainder_rounds_the_quotient():
+    x, y = paddle.to_tensor([1 + 2j, 3 - 1j, -2.5 + 4j, 1j]), paddle.to_tensor([2 + 0j, 1 + 1j, -1 + 2j, 2 - 3j])
+    np.testing.assert_allclose((x % y).numpy(), [-1, 0, -0.5, 1j], atol=1e-6)  # official
+    np.testing.assert_allclose((x % 2).numpy(), [-1, -1 + 1j, -0.5, -1j], atol=1e-6)
+    assert (x % paddle.to_tensor(2.5, "float64")).dtype == paddle.complex128
+
+
+def test_powers_of_complex_zeros():
+    zero = paddle.to_tensor([0j])
+    assert (zero ** (1 + 2j)).tolist() == (zero**0.5).tolist() == [0j]
+    assert (paddle.to_tensor([0.0, 1.0]) ** (1 + 2j)).tolist() == [0j, 1 + 0j]
+
+
+def test_ldexp_of_complex_numbers_is_an_error():
+    with pytest.raises(TypeError, match="ldexp: x and y must be real"):
+        paddle.ldexp(paddle.to_tensor([1j]), paddle.to_tensor([1]))
 
 
 def test_ties_and_nan_of_maximum_and_minimum():

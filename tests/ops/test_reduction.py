@@ -199,3 +199,15 @@ def test_out_is_written():
 )
 def test_gradients(f, x):
     check_grad(f, x, order=2, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("call", [paddle.sum, paddle.nansum, paddle.prod, paddle.cumsum, paddle.cumprod, paddle.mean])
+def test_dtype_converts_complex_numbers_without_a_warning(call):
+    z = paddle.to_tensor([1.5 + 2j, 2.5 - 1j])
+    assert call(z, dtype="float64").tolist() == call(paddle.to_tensor([1.5, 2.5], "float64")).tolist()
+
+
+def test_dtype_converts_before_the_sum():
+    x = paddle.to_tensor([1.75, -2.75, 1.75])
+    assert paddle.sum(x, dtype="int32").item() == 0
+    assert paddle.sum(x, dtype="uint8").item() == 0

@@ -250,3 +250,14 @@ def test_in_place_twins_respect_leaves():
     assert y.masked_fill_(T([True, False, False]), 0.0) is y
     (y * y).sum().backward()
     compare(leaf.grad, [0, 2, 2])
+
+
+def test_bools_have_no_sums():
+    x, i = paddle.to_tensor([True, False, True]), paddle.to_tensor([0, 1])
+    with pytest.raises(TypeError, match="scatter: overwrite=False needs numbers, got bool"):
+        paddle.scatter(x, i, x[:2], overwrite=False)
+    for how in ("add", "mul", "mean"):
+        with pytest.raises(TypeError, match="put_along_axis: .* needs numbers, got bool"):
+            paddle.put_along_axis(x, i, x[:2], 0, how)
+    assert paddle.put_along_axis(x, i, False, 0, "amax", include_self=False).tolist() == [False, False, True]
+    assert paddle.put_along_axis(x, i, True, 0, "amin", include_self=False).tolist() == [True, True, True]
