@@ -99,7 +99,7 @@ from . import (
     vision,
 )
 from . import callbacks, compat, cuda, functional, geometric, hapi, hub, random, reader, sparse, special, sysconfig
-from . import tensor, visual_log
+from . import profiler, tensor, visual_log
 from .amp import autocast, get_autocast_cpu_dtype, get_autocast_dtype, get_autocast_gpu_dtype, is_autocast_enabled
 from .compat.nn.functional import softmax
 from .compat.proxy import (
