@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..engine.compile import count_compiles, stats as compile_stats
-from . import dlpack, unique_name
+from . import dlpack, plot, unique_name
 from .deprecation import deprecated
 from .install_check import run_check
 from .imports import require_version, try_import
