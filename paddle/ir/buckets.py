@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -22,6 +22,12 @@ from .passes import apply
 from .run import Executable
 
 __all__ = ["BucketedExecutable", "Buckets", "from_environment"]
+
+
+CHANGES = (
+    "the program gives other results when its inputs are padded, so it runs without shape buckets; mask what is padded, "
+    "or give pad= a value that is ignored"
+)
 
 
 class Buckets:
@@ -96,23 +102,18 @@ class BucketedExecutable:
         padded = {n: self.buckets.padded(n, a, inner.inputs[n]) for n, a in feeds.items()}
         if all(padded[n] is feeds[n] for n in feeds):
             return inner.run(feeds, states, words, donate)
-        key = _signature(padded)
+        key = signature(padded.values())
         if self.buckets.check and key not in self._checked:
             self._checked.add(key)
             if not self._agrees(feeds, padded, states, words):
                 self.off = True
-                warnings.warn(
-                    "the program gives other results when its inputs are padded, so it runs without shape buckets; mask "
-                    "what is padded, or give pad= a value that is ignored",
-                    UserWarning,
-                    stacklevel=4,
-                )
+                warnings.warn(CHANGES, UserWarning, stacklevel=4)
                 return inner.run(feeds, states, words, donate)
         found, new = inner.run(padded, states, words, donate)
         return [_cut(a, s) for a, s in zip(found, self._true_shapes(feeds, states, words))], new
 
     def _true_shapes(self, feeds: dict, states: dict, words: Any) -> tuple:
-        key = _signature(feeds)
+        key = signature(feeds.values())
         found = self._shapes.get(key)
         if found is None:
             specs = {n: jax.ShapeDtypeStruct(a.shape, a.dtype) for n, a in feeds.items()}
@@ -135,8 +136,9 @@ class BucketedExecutable:
         return all(a.shape == b.shape and np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True) for a, b in pairs)
 
 
-def _signature(feeds: dict) -> tuple:
-    return tuple((n, a.shape, str(a.dtype)) for n, a in sorted(feeds.items()))
+def signature(arrays: Iterable[Any]) -> tuple:
+    """Shapes and types."""
+    return tuple((a.shape, str(a.dtype)) for a in arrays)
 
 
 def _cut(array: Any, shape: tuple) -> Any:

@@ -18,8 +18,10 @@ from ..engine import errors, flags
 from ..engine.dtype import default_dtype
 from ..engine.modes import modes
 from ..engine.tensor import Parameter, Tensor, _make
+from ..ir.buckets import Buckets, from_environment
 from ..nn.layer import Layer
 from ..static.input_spec import InputSpec
+from .bucketing import Bucketed
 from .errors import GraphBreak, Grows
 from .nest import LEAF, Structure, flatten, unflatten
 from .options import Shown
@@ -115,6 +117,8 @@ class StaticFunction:
         self._input_spec = input_spec
         self._full_graph = full_graph
         self._options = options
+        buckets = options.get("buckets") or from_environment()
+        self._bucketed = None if buckets is None else Bucketed(buckets)
         self._programs: dict[Any, list[Traced]] = {}
         self._eager: dict[Any, str] = {}
         self._changing: dict[Any, int] = {}
@@ -217,7 +221,7 @@ class StaticFunction:
         for traced in variants:
             if traced.fits():
                 self._last = traced
-                return traced(call.tensors)
+                return self._run(traced, call.tensors)
         if len(variants) >= VARIANTS:
             return self._break(call, GraphBreak("what the function reads changes in every call"), args, kwargs)
         try:
@@ -229,7 +233,10 @@ class StaticFunction:
         self._programs.setdefault(call.key, []).append(traced)
         self._kept += call.kept
         self._last = traced
-        return traced(call.tensors)
+        return self._run(traced, call.tensors)
+
+    def _run(self, traced: Traced, tensors: list[Tensor]) -> Any:
+        return traced(tensors) if self._bucketed is None else self._bucketed.call(traced, tensors)
 
     def _break(self, call: Call, error: Exception, args: tuple, kwargs: dict) -> Any:
         """Run the function itself; its kind of call stays eager when that works."""
@@ -512,6 +519,8 @@ def to_static(
         backend: "CINN" or None, the same here.
         full_graph: True raises an error where a function cannot become a program; by default the call then runs
             eagerly (`paddle.jit.graph_breaks()` tells why).
+        buckets: a list of lengths, or `paddle.jit.Buckets`: lengths that `input_spec` leaves open are padded to them, so
+            that few programs are compiled. Default: what PADDLE_XLA_BUCKETS says.
 
     Raises:
         TypeError: `function` cannot be called, or `input_spec` is no list.
@@ -525,7 +534,10 @@ def to_static(
         [3.0]
     """
     full_graph = bool(kwargs.pop("full_graph", False))
-    for name in ("property", "combine", "buckets"):
+    buckets = kwargs.pop("buckets", None)
+    if buckets is not None and not isinstance(buckets, Buckets):
+        buckets = Buckets(buckets)
+    for name in ("property", "combine"):
         kwargs.pop(name, None)
     if backend not in ("CINN", None):
         raise errors.ValueError_(f"to_static: backend must be 'CINN' or None, got {backend!r}")
@@ -539,7 +551,7 @@ def to_static(
             forward = target.forward
             if isinstance(forward, StaticFunction):
                 forward = forward.dygraph_function
-            made = StaticFunction(forward, input_spec, full_graph)
+            made = StaticFunction(forward, input_spec, full_graph, buckets=buckets)
             made._name = "forward"
             if made._class_instance is None:
                 made._class_instance, made._dygraph_function = None, forward
@@ -548,10 +560,12 @@ def to_static(
         if isinstance(target, (staticmethod, classmethod)):
             return type(target)(decorate(target.__func__))
         if isinstance(target, StaticFunction):
-            return StaticFunction(target.dygraph_function, input_spec or target._input_spec, full_graph)
+            return StaticFunction(
+                target.dygraph_function, input_spec or target._input_spec, full_graph, buckets=buckets
+            )
         if not callable(target):
             raise errors.TypeError_(f"to_static: a function or a Layer can be converted, got {errors.describe(target)}")
-        return StaticFunction(target, input_spec, full_graph)
+        return StaticFunction(target, input_spec, full_graph, buckets=buckets)
 
     return decorate if function is None else decorate(function)
 
