@@ -236,7 +236,9 @@ class Gradient:
         jaxpr = jax.make_jaxpr(body)(*specs, *cotangents).jaxpr
         used = _used(jaxpr)
         self.needed = tuple(i for i in range(len(specs)) if jaxpr.invars[i] in used)
-        self.missing = {i: specs[i] for i in range(self.n_inputs) if i not in self.needed}
+        self.missing = {
+            i: specs[i] for i in range(len(specs)) if i not in self.needed
+        }  # of these only the shape is read
         self.residual_forward = self.residual_backward = None
         if self.op.save == "residuals":
             self.residual_forward = jax.jit(self._forward)
@@ -265,9 +267,9 @@ class Gradient:
 
         def gradient(*flat):
             arrays = dict(zip(needed, flat))
-            inputs = [arrays.get(i) for i in range(n)]
             for i, spec in missing.items():
-                inputs[i] = jnp.zeros(spec.shape, spec.dtype) if hasattr(spec, "shape") else jnp.asarray(type(spec)(0))
+                arrays[i] = jnp.zeros(spec.shape, spec.dtype) if hasattr(spec, "shape") else jnp.asarray(type(spec)(0))
+            inputs = [arrays.get(i) for i in range(n)]
             given = iter(flat[len(needed) :])
             cotangents = [next(given) if p else None for p in present]
             if entry.op.gradient is not None:
