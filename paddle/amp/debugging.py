@@ -96,6 +96,7 @@ def check_numerics(
     return _make(counts), _make(values)
 
 
+@errors.clean
 def check_layer_numerics(func: Callable) -> Callable:
     """Decorate the `forward` of a Layer: its first input and every operator in it are checked for NaN and infinity.
 

@@ -158,6 +158,7 @@ class _Saved:
                 state[key].name = name
 
 
+@errors.clean
 def is_float16_supported(device: str | None = None) -> bool:
     """Whether float16 can be computed with on a device; it can on every one."""
     if device is not None:
@@ -165,6 +166,7 @@ def is_float16_supported(device: str | None = None) -> bool:
     return True
 
 
+@errors.clean
 def is_bfloat16_supported(device: str | None = None) -> bool:
     """Whether bfloat16 can be computed with on a device; it can on every one."""
     if device is not None:

@@ -25,6 +25,7 @@ __all__ = ["register_kl", "kl_divergence"]
 _REGISTER_TABLE: dict[tuple[type, type], Callable] = {}
 
 
+@errors.clean
 def register_kl(cls_p, cls_q):
     """A decorator: the function computes the divergence of a `cls_p` from a `cls_q` (and of their subclasses).
 

@@ -75,14 +75,17 @@ def describe(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict, types: bool = False) -> Exception:
+def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict, keep: bool = False) -> Exception:
     """The error of a call in our words, naming the operator and what it was given; the error itself where it says so
     already, or where it is not ours to explain: one of the system, or one of the user's code that the call ran. A
-    TypeError from inside stays one where `types` is set, and is a ValueError otherwise, as officially for operators."""
+    TypeError or an AssertionError from inside stays one where `keep` is set; for operators they are ValueErrors, as
+    officially."""
     text = str(error)
     ours = re.match(r"\([A-Z][A-Za-z]+\) ", text)
     if ours:
-        if NO_VALUE in text and not _passed_through_user_code(error):  # from item(), tolist(), ... inside of the call
+        if (
+            NO_VALUE in text and not keep and not _passed_through_user_code(error)
+        ):  # from item(), tolist(), ... inside of the call
             return NoValue(
                 f"{name}: it needs the value of a tensor, which is not known while a function is compiled; keep this "
                 "call outside"
@@ -98,23 +101,25 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict,
     if isinstance(error, _FOREIGN) or _passed_through_user_code(error):
         return error
     first = text.splitlines()[0] if text else type(error).__name__
+    first = re.sub(r"\b(\w*Tracer|ArrayImpl)\b", "Tensor", re.sub(r"ShapedArray\((\w+\[[\d,]*\])\w*\)", r"\1", first))
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in first:
         return OutOfMemory(f"{name}: {first.removeprefix('RESOURCE_EXHAUSTED: ')}")
     if isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None:
         return TypeError_(name + ": " + re.sub(r"^[\w.]+\(\) ", "", first))  # the call itself: too many, too few
     pairs = [*zip(params, args), *kwargs.items()]
     given = ", ".join(f"{p}={describe(a)}" for p, a in pairs)
+    if isinstance(error, AssertionError) and keep:
+        return AssertionError(f"(InvalidArgument) {name}: {first}")
     if isinstance(error, (AttributeError, KeyError, AssertionError, UnboundLocalError)):
         kind = re.match(r"'(\w+)' object has no attribute", first)
         guilty = [p for p, a in pairs if kind and type(a).__name__ == kind.group(1)]
-        first = (
-            f"argument {guilty[0]!r} cannot be of type {kind and kind.group(1)}"
-            if guilty
-            else f"an argument is not what the function can work with ({first})"
-        )
+        if kind and guilty and (guilty == [pairs[0][0]] or len(guilty) == 1 and kind.group(1) != "NoneType"):
+            first = f"argument {guilty[0]!r} cannot be of type {kind.group(1)}"
+        else:
+            first = f"an argument is not what the function can work with ({first})"
     if isinstance(error, IndexError):
         return IndexError_(f"{name}: {first}; got {given}")
-    if isinstance(error, TypeError) and types:
+    if isinstance(error, TypeError) and keep:
         return TypeError_(f"{name}: {first}; got {given}")
     make = RuntimeError_ if isinstance(error, RuntimeError) else ValueError_
     return make(f"{name}: {first}; got {given}")
@@ -183,37 +188,29 @@ class Explains:
             if isinstance(method, FunctionType) and (
                 name == "__init__" or (name[0] != "_" if cls._explains is None else name in cls._explains)
             ):
-                setattr(cls, name, _explained(method, name))
-
-
-def _explained(method: FunctionType, name: str) -> Callable:
-    whole: Any = inspect.unwrap(method)
-    params = whole.__code__.co_varnames[1 : whole.__code__.co_argcount]
-
-    @functools.wraps(method)
-    def call(self, *args, **kwargs):
-        try:
-            return method(self, *args, **kwargs)
-        except Exception as e:
-            who = type(self).__name__ + ("" if name == "__init__" else "." + name)
-            try:
-                raise explain(e, who, params, args, kwargs, types=True)
-            except Exception as explained:
-                trim(explained)
-                raise
-
-    return call
+                setattr(cls, name, clean(method))
 
 
 def clean(function: Callable) -> Callable:
-    """The same function, whose errors end in the caller's line (see `trim`); operators have this from their decorator."""
+    """The same function or method, whose errors name it (see `explain`) and end in the caller's line (see `trim`);
+    operators have this from their decorator."""
+    whole: Any = inspect.unwrap(function)
+    params, name = whole.__code__.co_varnames[: whole.__code__.co_argcount], function.__name__
+    method = params[:1] == ("self",)
+    special = name.startswith("__") and name != "__init__"  # of Python, called by another name: their errors stay
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         try:
             return function(*args, **kwargs)
         except Exception as e:
-            trim(e)
-            raise
+            who = name
+            if method and args:
+                who = type(args[0]).__name__ + ("" if name == "__init__" else "." + name)
+            try:
+                raise e if special else explain(e, who, params[method:], args[method:], kwargs, keep=True)
+            except Exception as explained:
+                trim(explained)
+                raise
 
     return wrapper

@@ -283,6 +283,7 @@ def _accuracy(input, label, k):
     return correct.astype(jnp.float32) / total.astype(jnp.float32), correct, total
 
 
+@errors.clean
 def accuracy(
     input: Tensor,
     label: Tensor,

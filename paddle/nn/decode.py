@@ -169,6 +169,7 @@ class BeamSearchDecoder(Decoder):
         return True
 
 
+@errors.clean
 def dynamic_decode(
     decoder,
     inits=None,

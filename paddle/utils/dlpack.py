@@ -13,6 +13,7 @@ from ..engine.tensor import Tensor, _make
 __all__ = ["from_dlpack", "to_dlpack"]
 
 
+@errors.clean
 def to_dlpack(x: Tensor) -> Any:
     """The memory of a tensor as a DLPack capsule. TypeError for anything else.
 
@@ -37,6 +38,7 @@ class _Capsule:
         return (1, 0)
 
 
+@errors.clean
 def from_dlpack(dlpack: Any, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of an object with `__dlpack__` (or of a capsule in CPU memory).
 

@@ -47,6 +47,7 @@ class CheckMethod(enum.Enum):
         return CheckMethod.CHECK_1D if mask_algo is MaskAlgo.MASK_1D else CheckMethod.CHECK_2D
 
 
+@errors.clean
 def calculate_density(x: Any) -> float:
     """The share of elements that are not zero.
 
@@ -81,6 +82,7 @@ def _from_blocks(blocks: np.ndarray, shape: tuple) -> np.ndarray:
     return blocks.swapaxes(1, 2).reshape(a * m, b * m)[: shape[0], : shape[1]]
 
 
+@errors.clean
 def get_mask_1d(mat: np.ndarray, n: int, m: int) -> np.ndarray:
     """A mask that keeps the n largest of every m neighbours in a row.
 
@@ -97,11 +99,13 @@ def get_mask_1d(mat: np.ndarray, n: int, m: int) -> np.ndarray:
     return mask.reshape(mat.shape[0], -1)[:, : mat.shape[1]]
 
 
+@errors.clean
 def check_mask_1d(mat: np.ndarray, n: int, m: int) -> bool:
     """Whether of every m neighbours in a row at most n are other than zero."""
     return bool((np.count_nonzero(_groups(np.atleast_2d(mat), m), 1) <= n).all())
 
 
+@errors.clean
 def get_mask_2d_greedy(mat: np.ndarray, n: int, m: int) -> np.ndarray:
     """A mask of m x m blocks with at most n elements in every row and column: the largest that still fit are taken."""
     _check(n, m)
@@ -138,6 +142,7 @@ def _patterns(n: int, m: int) -> np.ndarray:
     return np.array([rows for rows, _ in found], float)
 
 
+@errors.clean
 def get_mask_2d_best(mat: np.ndarray, n: int, m: int) -> np.ndarray:
     """The mask of m x m blocks with n elements in every row and column that keeps most of the magnitude."""
     _check(n, m)
@@ -149,6 +154,7 @@ def get_mask_2d_best(mat: np.ndarray, n: int, m: int) -> np.ndarray:
     return _from_blocks(masks.reshape(blocks.shape), mat.shape)
 
 
+@errors.clean
 def check_mask_2d(mat: np.ndarray, n: int, m: int) -> bool:
     """Whether in every m x m block each row and each column has at most n elements other than zero."""
     there = _blocks(np.atleast_2d(mat), m) != 0
@@ -165,6 +171,7 @@ def _matrix(array: np.ndarray, name: str) -> tuple[np.ndarray, Any]:
     return turned.reshape(-1, turned.shape[-1]), lambda mask: mask.reshape(turned.shape).transpose(0, 1, 3, 2)
 
 
+@errors.clean
 def create_mask(tensor: Any, func_name: MaskAlgo = MaskAlgo.MASK_1D, n: int = 2, m: int = 4) -> np.ndarray:
     """A mask for an array of 1 to 4 axes.
 
@@ -190,6 +197,7 @@ def create_mask(tensor: Any, func_name: MaskAlgo = MaskAlgo.MASK_1D, n: int = 2,
     return back(globals()[func_name.value](matrix, n, m)).astype(array.dtype)
 
 
+@errors.clean
 def check_sparsity(tensor: Any, func_name: CheckMethod = CheckMethod.CHECK_1D, n: int = 2, m: int = 4) -> bool:
     """Whether an array of 1 to 4 axes has the pattern; the arguments are those of `create_mask`.
 

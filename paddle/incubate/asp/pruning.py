@@ -41,6 +41,7 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
+@errors.clean
 def set_excluded_layers(param_names: list[str], main_program: Any = None) -> None:
     """Leave parameters alone whose names contain one of these words.
 
@@ -50,11 +51,13 @@ def set_excluded_layers(param_names: list[str], main_program: Any = None) -> Non
     _excluded.extend(param_names)
 
 
+@errors.clean
 def reset_excluded_layers(main_program: Any = None) -> None:
     """Forget what `set_excluded_layers` named."""
     _excluded.clear()
 
 
+@errors.clean
 def add_supported_layer(layer: Any, pruning_func: Callable | None = None) -> None:
     """Let `prune_model` also prune a kind of layer.
 
@@ -92,6 +95,7 @@ def _rule_for(name: str) -> Callable | None:
     return _supported.get(owner.rpartition("_")[0]) if "w_" in kind else None
 
 
+@errors.clean
 def prune_model(model: Any, n: int = 2, m: int = 4, mask_algo: str = "mask_1d", with_mask: bool = True) -> dict:
     """Prune the weights of a network in place: of every m neighbours at most n stay.
 
@@ -197,6 +201,7 @@ class OptimizerWithSparsityGuarantee:
         self._optimizer.set_state_dict(rest)
 
 
+@errors.clean
 def decorate(optimizer: Any) -> OptimizerWithSparsityGuarantee:
     """An optimizer that keeps the parameters pruned that `prune_model` pruned.
 

@@ -48,6 +48,7 @@ def _like(values: list, structure: Any) -> Any:
     return type(structure)(values) if isinstance(structure, (list, tuple)) else values[0]
 
 
+@errors.clean
 def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     """The value of `func(*xs)` and the product of `v` with its Jacobian (reverse mode).
 
@@ -70,6 +71,7 @@ def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     return ys, _like([zeros_like(x) if g is None else g for g, x in zip(found, inputs)], xs)
 
 
+@errors.clean
 def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     """The value of `func(*xs)` and the product of its Jacobian with `v` (the directional derivative).
 
@@ -108,12 +110,14 @@ def _forward(outs: list[Tensor], inputs: list[Tensor], v: list[Tensor]) -> list[
     return [zeros_like(out) if d is None else d for d, out in zip(found, outs)]
 
 
+@errors.clean
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None) -> Any:
     """Gradients of `outputs` with respect to `inputs`, in the structure of `inputs`; recorded for higher orders."""
     found = tape.grad(outputs, inputs, grad_outputs, create_graph=True)
     return _like(found, inputs)
 
 
+@errors.clean
 def forward_grad(outputs: Any, inputs: Any, grad_inputs: Any = None) -> Any:
     """Directional derivatives of `outputs` along `grad_inputs` (ones when None), like `outputs` (forward mode)."""
     outs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]

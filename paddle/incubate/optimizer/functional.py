@@ -140,6 +140,7 @@ def _minimize(
     )
 
 
+@errors.clean
 def minimize_bfgs(
     objective_func,
     initial_position,
@@ -204,6 +205,7 @@ def minimize_bfgs(
     return (*found, _make(put(inverse.matrix.astype(dtype))))
 
 
+@errors.clean
 def minimize_lbfgs(
     objective_func,
     initial_position,

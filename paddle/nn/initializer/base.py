@@ -79,6 +79,7 @@ _GAINS = {
 }
 
 
+@errors.clean
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor by which the weights before a nonlinearity keep the variance of the signal.
 

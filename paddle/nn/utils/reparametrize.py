@@ -54,6 +54,7 @@ class _WeightNorm:
         object.__setattr__(layer, self.name, self.compute(layer))
 
 
+@errors.clean
 def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Layer:
     """Train length and direction of a weight apart: weight = g * v / |v| (Salimans and Kingma, NeurIPS 2016).
 
@@ -89,6 +90,7 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
     return layer
 
 
+@errors.clean
 def remove_weight_norm(layer: Layer, name: str = "weight") -> Layer:
     """Put back the plain weight. ValueError when it is not normalized.
 
@@ -128,6 +130,7 @@ class _SpectralNorm:
         object.__setattr__(layer, self.name, self.compute(layer, self.steps if layer.training else 0))
 
 
+@errors.clean
 def spectral_norm(
     layer: Layer, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Layer:

@@ -48,6 +48,7 @@ def _gradients(parameters: Any, caller: str) -> list[Tensor]:
     return [p.grad for p in parameters if p.grad is not None]
 
 
+@errors.clean
 def parameters_to_vector(parameters: Iterable[Tensor], name: str | None = None) -> Tensor:
     """All parameters, flattened and joined to one vector.
 
@@ -61,6 +62,7 @@ def parameters_to_vector(parameters: Iterable[Tensor], name: str | None = None) 
     return join_flat(parameters)
 
 
+@errors.clean
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor], name: str | None = None) -> None:
     """Overwrite the parameters with the parts of a vector, in order. ValueError when its length does not fit.
 
@@ -81,6 +83,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor], name: str | 
         start = end
 
 
+@errors.clean
 def clip_grad_norm_(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
@@ -121,6 +124,7 @@ def clip_grad_norm_(
     return norm
 
 
+@errors.clean
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     """Bound every element of the gradients to [-clip_value, clip_value], in place.
 
