@@ -272,7 +272,8 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, return_mask=False, ceil_m
 
 
 def _counts(windows, ndim, exclusive):
-    """How many elements each window averages over; with `exclusive` padding does not count."""
+    """How many elements each window averages over; with `exclusive` padding does not count. As officially, a window that
+    lies in the padding alone has a count below 0, which gives 0, or of 0, which gives NaN, where it ends at the border."""
     total = np.ones((1,) * ndim)
     for w in windows:
         start = np.arange(w.count) * w.stride - w.before
@@ -280,7 +281,7 @@ def _counts(windows, ndim, exclusive):
             lengths = np.minimum(start + w.size, w.length) - np.maximum(start, 0)
         else:  # officially the padding before an axis limits the windows at its end
             lengths = np.minimum(start + w.size, w.length + w.before) - start
-        total = total * np.maximum(lengths, 0).reshape([-1 if i == w.axis else 1 for i in range(ndim)])
+        total = total * lengths.reshape([-1 if i == w.axis else 1 for i in range(ndim)])
     return total
 
 

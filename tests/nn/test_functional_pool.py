@@ -116,6 +116,9 @@ def test_windows_wholly_in_the_padding():
     y = F.max_pool2d(t(GRID.astype("float32")), 2, 3, 1, ceil_mode=True)
     assert y[0, 0, 2, 0].item() == np.finfo("float32").min
     assert np.isnan(F.avg_pool2d(t(GRID), 2, 3, 1, True)[0, 0, 2, 0].item())
+    x, nan = paddle.ones([1, 1, 3]), float("nan")  # recorded
+    compare(F.avg_pool1d(x, 3, 1, 4), [[[0, nan, 1, 1, 1, 1, 1, nan, 0]]])
+    compare(F.avg_pool1d(x, 2, 2, 3, exclusive=False), [[[0, 0.5, 1, 0]]])
 
 
 @pytest.mark.parametrize("counts", [(3, 5), (1, 1), (7, 8), (2, 4), (9, 10)])
