@@ -1,0 +1,149 @@
+"""Swin Transformer (Liu et al., "Swin Transformer: hierarchical vision transformer using shifted windows", 2021)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import concat, nn, to_tensor
+from ...nn import functional as F
+from .blocks import Mlp, classifier, token
+from .registry import register
+from .vit import relative_index
+
+
+def windows(x: Any, edge: int) -> Any:
+    """[N, H, W, C] to the squares [N * H / edge * W / edge, edge * edge, C]."""
+    n, height, width, channels = x.shape
+    x = x.reshape([n, height // edge, edge, width // edge, edge, channels]).transpose([0, 1, 3, 2, 4, 5])
+    return x.reshape([-1, edge * edge, channels])
+
+
+def join(x: Any, edge: int, height: int, width: int) -> Any:
+    """The inverse of `windows`."""
+    x = x.reshape([-1, height // edge, width // edge, edge, edge, x.shape[-1]]).transpose([0, 1, 3, 2, 4, 5])
+    return x.reshape([-1, height, width, x.shape[-1]])
+
+
+def shifted_mask(height: int, width: int, edge: int, shift: int) -> np.ndarray:
+    """[windows, L, L]: -100 where two places of a shifted window do not lie side by side in the picture."""
+    part = lambda size: np.digitize(np.arange(size), [size - edge, size - shift])
+    region = part(height)[:, None] * 3 + part(width)[None, :]
+    region = region.reshape(height // edge, edge, width // edge, edge).transpose(0, 2, 1, 3).reshape(-1, edge * edge)
+    return np.where(region[:, None, :] == region[:, :, None], 0, -100).astype("float32")
+
+
+class WindowAttention(nn.Layer):
+    """Attention inside of windows, with a learnt bias for each difference of positions."""
+
+    def __init__(self, width: int, heads: int, edge: int):
+        super().__init__()
+        self.heads = heads
+        self.table = token(self, (2 * edge - 1) ** 2, heads)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.proj = nn.Linear(width, width)
+        self.register_buffer("index", to_tensor(relative_index(edge).ravel()), persistable=False)
+
+    def forward(self, x: Any, mask: Any = None) -> Any:
+        n, length, width = x.shape
+        q, k, v = self.qkv(x).reshape([n, length, 3, self.heads, width // self.heads]).unbind(2)
+        bias = self.table.index_select(self.index).reshape([1, length, length, self.heads]).transpose([0, 3, 1, 2])
+        if mask is not None:
+            bias = (bias + mask.unsqueeze(1)).tile([n // mask.shape[0], 1, 1, 1])
+        else:
+            bias = bias.expand([n, -1, -1, -1])
+        return self.proj(F.scaled_dot_product_attention(q, k, v, bias).reshape([n, length, width]))
+
+
+class Block(nn.Layer):
+    """Attention in windows, perhaps shifted, and a small network, each beside a shortcut."""
+
+    def __init__(self, width: int, heads: int, edge: int, shift: int, size: int):
+        super().__init__()
+        self.edge, self.shift = edge, shift
+        self.norm1 = nn.LayerNorm(width)
+        self.attn = WindowAttention(width, heads, edge)
+        self.norm2 = nn.LayerNorm(width)
+        self.mlp = Mlp(width, 4 * width)
+        mask = to_tensor(shifted_mask(size, size, edge, shift)) if shift else None
+        self.register_buffer("mask", mask, persistable=False)
+
+    def forward(self, x: Any) -> Any:
+        height, width = x.shape[1:3]
+        y = self.norm1(x)
+        if self.shift:
+            y = y.roll([-self.shift, -self.shift], axis=[1, 2])
+        y = join(self.attn(windows(y, self.edge), self.mask), self.edge, height, width)
+        if self.shift:
+            y = y.roll([self.shift, self.shift], axis=[1, 2])
+        x = x + y
+        return x + self.mlp(self.norm2(x))
+
+
+class Merge(nn.Layer):
+    """Four neighbours become one, of twice the width."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.norm = nn.LayerNorm(4 * width)
+        self.reduction = nn.Linear(4 * width, 2 * width, bias_attr=False)
+
+    def forward(self, x: Any) -> Any:
+        corners = [x[:, i::2, j::2] for j in (0, 1) for i in (0, 1)]
+        return self.reduction(self.norm(concat(corners, axis=-1)))
+
+
+class Swin(nn.Layer):
+    """Four stages of windowed attention.
+
+    Args:
+        width: of the first stage; it doubles.
+        depths, heads: of the stages.
+        window: edge of a window.
+        img_size: edge of the picture; its quarter must be divisible by 8 windows, or the last stages be one window.
+        num_classes: outputs.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        depths: tuple[int, ...],
+        heads: tuple[int, ...],
+        window: int = 7,
+        img_size: int = 224,
+        num_classes: int = 1000,
+    ):
+        super().__init__()
+        self.patch = nn.Conv2D(3, width, 4, stride=4)
+        self.patch_norm = nn.LayerNorm(width)
+        layers: list[nn.Layer] = []
+        size = img_size // 4
+        for i, (depth, h) in enumerate(zip(depths, heads)):
+            if i > 0:
+                layers.append(Merge(width))
+                width, size = 2 * width, size // 2
+            edge = min(window, size)
+            layers += [
+                Block(width, h, edge, edge // 2 if j % 2 and size > edge else 0, size) for j in range(depth)
+            ]
+        self.layers = nn.Sequential(*layers)
+        self.norm = nn.LayerNorm(width)
+        self.head = classifier(width, num_classes)
+
+    def forward(self, x: Any) -> Any:
+        x = self.patch_norm(self.patch(x).transpose([0, 2, 3, 1]))
+        return self.head(self.norm(self.layers(x)).mean([1, 2]))
+
+
+SIZES = {
+    "tiny": (96, (2, 2, 6, 2), (3, 6, 12, 24)),
+    "small": (96, (2, 2, 18, 2), (3, 6, 12, 24)),
+    "base": (128, (2, 2, 18, 2), (4, 8, 16, 32)),
+    "large": (192, (2, 2, 18, 2), (6, 12, 24, 48)),
+}
+for _name, (_width, _depths, _heads) in SIZES.items():
+    _options = {"width": _width, "depths": _depths, "heads": _heads}
+    register("swin", Swin, {f"swin_{_name}_patch4_window7_224": _options})
+    if _name in ("base", "large"):
+        register("swin", Swin, {f"swin_{_name}_patch4_window12_384": {**_options, "window": 12, "img_size": 384}})
