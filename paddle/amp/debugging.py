@@ -121,7 +121,7 @@ def check_layer_numerics(func: Callable) -> Callable:
 # ---- every operator ----
 
 
-class TensorCheckerConfig:
+class TensorCheckerConfig(errors.Explains):
     """What `enable_tensor_checker` checks.
 
     Args:

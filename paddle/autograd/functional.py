@@ -15,7 +15,7 @@ from ..engine.tensor import Tensor, _make
 from ..ops.joining import concat, stack
 
 
-class Jacobian:
+class Jacobian(errors.Explains):
     """The matrix of derivatives d ys[i] / d xs[j], indexed like a tensor of shape [M, N] (or [B, M, N] for a batch).
 
     Only the rows that an index touches are computed, and each once. The result is differentiable.

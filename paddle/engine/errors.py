@@ -80,9 +80,11 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict,
     already, or where it is not ours to explain: one of the system, or one of the user's code that the call ran. A
     TypeError or an AssertionError from inside stays one where `keep` is set; for operators they are ValueErrors, as
     officially."""
-    text = str(error)
+    text = _without_tracers(str(error))
     ours = re.match(r"\([A-Z][A-Za-z]+\) ", text)
     if ours:
+        if error.args and error.args[0] != text:
+            error.args = (text,)
         if (
             NO_VALUE in text and not keep and not _passed_through_user_code(error)
         ):  # from item(), tolist(), ... inside of the call
@@ -100,8 +102,12 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict,
         return error
     if isinstance(error, _FOREIGN) or _passed_through_user_code(error):
         return error
+    if "engine.value.Value'" in text:  # given to something that computes
+        return NoValue(
+            f"{name}: {NO_VALUE}, it is a variable of a program: give it to operators while that program is built, and "
+            "fetch it with Executor.run"
+        )
     first = text.splitlines()[0] if text else type(error).__name__
-    first = re.sub(r"\b(\w*Tracer|ArrayImpl)\b", "Tensor", re.sub(r"ShapedArray\((\w+\[[\d,]*\])\w*\)", r"\1", first))
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in first:
         return OutOfMemory(f"{name}: {first.removeprefix('RESOURCE_EXHAUSTED: ')}")
     if isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None:
@@ -123,6 +129,13 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict,
         return TypeError_(f"{name}: {first}; got {given}")
     make = RuntimeError_ if isinstance(error, RuntimeError) else ValueError_
     return make(f"{name}: {first}; got {given}")
+
+
+def _without_tracers(text: str) -> str:
+    """A message in which JAX's names for arrays are replaced."""
+    if "Tracer" not in text and "Array" not in text:
+        return text
+    return re.sub(r"\b(\w*Tracer|ArrayImpl)\b", "Tensor", re.sub(r"ShapedArray\((\w+\[[\d,]*\])\w*\)", r"\1", text))
 
 
 _FOREIGN = (NotImplementedError, OSError, ImportError, StopIteration, SyntaxError, Warning, EOFError)

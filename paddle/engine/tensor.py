@@ -108,7 +108,9 @@ class Tensor:
         self, function: Callable, *args: Any, reshapes: bool = False, retypes: bool = False, **kwargs: Any
     ) -> Tensor:
         """self = function(self, ...), in place. Shape (unless `reshapes`) and dtype (unless `retypes`) stay."""
-        name = getattr(function, "__name__", "an in-place operation") + "_"
+        name = getattr(function, "__name__", "<lambda>") + "_"
+        if name == "<lambda>_":  # the operator that calls puts its name in front
+            name = "the operation in place"
         self._check_writable(name)
         before = self._snapshot()
         out = function(before, *args, **kwargs)

@@ -23,7 +23,7 @@ from ..utils.structure import flatten, map_structure
 _IMPOSSIBLE = -1e9  # the log probability that stands for zero
 
 
-class Decoder:
+class Decoder(errors.Explains):
     """What `dynamic_decode` runs; a subclass defines the three methods.
 
     Example:

@@ -22,7 +22,7 @@ from .lazy import is_lazy, lazy_parameter
 EagerParamBase = Parameter
 
 
-class ParamAttr:
+class ParamAttr(errors.Explains):
     """What is special about a parameter. Layers also take short forms: a name, an initializer, False for no parameter.
 
     Args:

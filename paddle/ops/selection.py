@@ -289,6 +289,7 @@ def argwhere(input):
     return nonzero(input)
 
 
+@errors.clean
 def where_(condition, x=None, y=None, name=None):
     """In-place form of `where`: the result replaces the value of x, which is returned."""
     return tensor_of("where_", x)._inplace(lambda value: where(condition, value, y))

@@ -11,7 +11,7 @@ from ...optimizer.optimizer import Optimizer
 __all__ = ["GradientMergeOptimizer"]
 
 
-class GradientMergeOptimizer:
+class GradientMergeOptimizer(errors.Explains):
     """A step of another optimizer after every k_steps calls of `minimize`, with the sum (or average) of their gradients.
 
     Args:
