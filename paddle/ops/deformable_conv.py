@@ -100,7 +100,8 @@ def deform_conv2d(
     )
     n, c, *lengths = x.shape
     out, own, *kernel = weight.shape
-    if c >= 0 and c != own * groups or c % parts or out % groups or 0 in (out, own, *kernel):
+    wrong = c >= 0 and (c != own * groups or c % parts) or out >= 0 and out % groups
+    if wrong or 0 in (out, own, *kernel):
         raise errors.ValueError_(
             f"{name}: a weight of shape {list(weight.shape)} with groups={groups} and deformable_groups={parts} does not "
             f"fit to x of shape {list(x.shape)}"

@@ -47,10 +47,6 @@ __all__ = [
 # ---- files ----
 
 
-def _unknown_length(specs, trial, *attributes):
-    return (PROBES[trial],), np.uint8
-
-
 @api(method=False, export=False)
 def read_file(filename):
     """The bytes of a file as a uint8 vector, for `decode_jpeg`.
@@ -59,8 +55,8 @@ def read_file(filename):
         FileNotFoundError: no such file.
 
     Example:
-        >>> open("/tmp/x.bin", "wb").write(b"ab") and paddle.vision.ops.read_file("/tmp/x.bin").tolist()
-        [97, 98]
+        >>> paddle.vision.ops.read_file(paddle.__file__)[:3].tolist()
+        [34, 34, 34]
     """
     if not isinstance(filename, (str, os.PathLike)):
         raise errors.TypeError_(f"read_file: filename must be a path, got {errors.describe(filename)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +65,7 @@ class VOC2012(Dataset):
             for name in names.decode("utf-8", "replace").split():
                 self.data.append(f"{_ROOT}JPEGImages/{name}.jpg")
                 self.labels.append(f"{_ROOT}SegmentationClass/{name}.png")
-            if archive.fileobj is None or not getattr(archive.fileobj, "name", None):
+            if not isinstance(archive.fileobj, io.BufferedReader):
                 raise errors.ValueError_(f"VOC2012: {self.data_file} is compressed; unpack it to a plain .tar file")
             for name in (*self.data, *self.labels):
                 found = member(archive, name)
