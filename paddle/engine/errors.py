@@ -10,6 +10,8 @@ import functools
 import inspect
 import os
 import re
+import sys
+import warnings
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -156,6 +158,14 @@ def _library(filename: str) -> bool:
 
 def _internal(filename: str) -> bool:
     return filename.startswith(_LIBRARIES)
+
+
+def warn(message: str) -> None:
+    """A warning at the user's line that called us."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _internal(frame.f_back.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
 
 
 def trim(error: BaseException) -> None:

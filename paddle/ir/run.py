@@ -80,10 +80,21 @@ def execute(operators: list[Operator], environment: Environment) -> None:
         except NeedsHost:
             raise
         except Exception as e:
-            if operator.line and not getattr(e, "_located", False):
-                e._located = True  # type: ignore[attr-defined]
-                e.add_note(f"in operator {operator.name} of the program, called at {operator.line}")
-            raise
+            raise _explained(e, operator) from None
+
+
+def _explained(error: Exception, operator: Operator) -> Exception:
+    """The error of an operator in our words, with the line that called it."""
+    located = getattr(error, "_located", False)
+    told = error if located else errors.explain(error, operator.name, _numbered(operator), operator.inputs, {})
+    if operator.line and not located:
+        told.add_note(f"in operator {operator.name} of the program, called at {operator.line}")
+    told._located = True  # type: ignore[attr-defined]
+    return told.with_traceback(error.__traceback__)
+
+
+def _numbered(operator: Operator) -> list[str]:
+    return [f"input {i}" for i in range(len(operator.inputs))]
 
 
 def _run(operator: Operator, environment: Environment, mask: int | None) -> tuple:
@@ -180,6 +191,28 @@ def run_block(block: Block, arrays: dict[Value, Any], words: Any = None) -> list
 # ---- whole graphs ----
 
 
+def check_closed(operators: list[Operator], given: Iterable[Value], wanted: Iterable[Value]) -> None:
+    """ValueError when operators read, or a caller wants, what is neither given nor the result of an operator."""
+    defined = set(given)
+    for operator in operators:
+        for value in operator.reads():
+            if value not in defined:
+                raise _foreign(
+                    value, f", which {operator.name} reads" + (f" ({operator.line})" if operator.line else "")
+                )
+        defined.update(operator.outputs)
+    for value in wanted:
+        if value not in defined:
+            raise _foreign(value, "")
+
+
+def _foreign(value: Value, reader: str) -> Exception:
+    return errors.ValueError_(
+        f"the program has no variable {value!r}{reader}: it belongs to another program, to the inside of a branch or a "
+        "loop, or another input has taken its name"
+    )
+
+
 def is_host(operator: Operator) -> bool:
     """Whether an operator cannot be part of an executable."""
     kernel = _forward(operator).kernel
@@ -247,6 +280,7 @@ class Executable:
         needed = {v for o in self.operators for v in o.reads()} | set(self.fetches) | set(self.updates.values())
         self.inputs = {n: v for n, v in graph.inputs.items() if v in needed}
         self.states = {n: s for n, s in graph.states.items() if s.value in needed}
+        check_closed(self.operators, {*self.inputs.values(), *(s.value for s in self.states.values())}, needed)
         self.ticks = graph.ticks
         self.on_host = any(is_host(o) for o in self.operators)
         self._segments: list[Any] | None = None

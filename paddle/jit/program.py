@@ -15,7 +15,7 @@ from ..engine.tensor import Tensor
 from ..engine.value import Value
 from ..ir.interpret import Tape
 from ..ir.program import Graph, Operator
-from ..ir.run import Environment, NeedsHost, execute, needs_host
+from ..ir.run import Environment, NeedsHost, check_closed, execute, needs_host
 
 
 class GraphFunction:
@@ -39,6 +39,7 @@ class GraphFunction:
         ticks: int = 0,
         gradient: Callable | None = None,
     ):
+        check_closed(operators, values, outputs)
         self.operators, self.values, self.outputs, self.ticks = operators, values, outputs, ticks
         self.on_host = any(needs_host(o, set()) for o in operators)
         self.effects = any(getattr(o.kernel, "effect", False) for o in operators)

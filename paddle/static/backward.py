@@ -29,6 +29,27 @@ def recorder_of(tensors: list) -> Any:
     return default_main_program().recorder
 
 
+def _check_owner(recorder: Any, variables: list, what: str) -> None:
+    """ValueError for a variable of another program than the one that is being built."""
+    if not recorder.static:
+        return
+    graph, missing = recorder.graph, {t._value for t in variables if isinstance(t._value, Value)}
+    missing.difference_update(graph.inputs.values(), (s.value for s in graph.states.values()))
+    block = recorder.block
+    while block is not None and missing:
+        missing.difference_update(block.inputs)
+        for operator in reversed(block.operators):
+            missing.difference_update(operator.outputs)
+            if not missing:
+                break
+        block = block.parent
+    if missing:
+        raise errors.ValueError_(
+            f"{what}: {missing.pop()!r} belongs to another program than the one that is being built; call it inside of "
+            "program_guard"
+        )
+
+
 def _blocked(recorder: Any, no_grad_set: Any) -> list[Tensor]:
     names = {v for v in _list(no_grad_set) if isinstance(v, str)}
     found = [v for v in _list(no_grad_set) if isinstance(v, Tensor)]
@@ -62,6 +83,7 @@ def gradients(targets: Any, inputs: Any, target_gradients: Any = None, no_grad_s
     for argument, group in (("targets", targets), ("inputs", inputs)):
         if not group or not all(isinstance(t, Tensor) for t in group):
             raise errors.TypeError_(f"gradients: {argument} must be a variable or a list of variables")
+    _check_owner(recorder, targets, "gradients")
     given = None if target_gradients is None else _list(target_gradients)
     with recorder, training_part(recorder):
         found = autograd.grad(
@@ -104,6 +126,7 @@ def append_backward(
         raise errors.TypeError_(f"append_backward: loss must be a variable, got {errors.describe(loss)}")
     if loss._value.size != 1:
         raise errors.ValueError_(f"append_backward: loss must have one element, got shape {list(loss.shape)}")
+    _check_owner(recorder, [loss], "append_backward")
     blocked = {v if isinstance(v, str) else v.name for v in _list(no_grad_set)}
     graph = recorder.graph
     everything = [p for p in graph.all_parameters() if not p.stop_gradient]

@@ -247,6 +247,11 @@ class Executor:
                 raise errors.RuntimeError_(
                     f"Executor.run: variable {name} has no value in the scope; run the startup program first"
                 )
+            if array.shape != state.value.trials[0]:
+                raise errors.ValueError_(
+                    f"Executor.run: variable {name} has shape {list(array.shape)} in the scope, the program needs "
+                    f"{list(state.value.trials[0])}; another program may have a variable of this name"
+                )
             states[name] = array
         words = None
         if executable.ticks:
@@ -312,8 +317,13 @@ def _fetched(program: Program, entry: Any) -> Any:
 
 
 def _fed(name: str, given: Any, value: Value) -> Any:
+    if isinstance(given, Tensor) and isinstance(given._value, Value):
+        raise errors.TypeError_(f"Executor.run: the input {name!r} was fed the variable {given.name!r}; feed an array")
     if isinstance(given, (list, tuple, int, float, bool)):
-        given = np.asarray(given, value.dtype)
+        try:
+            given = np.asarray(given, value.dtype)
+        except (TypeError, ValueError, OverflowError) as e:
+            raise errors.ValueError_(f"Executor.run: what the input {name!r} was fed is no array: {e}") from None
     array = given._value if isinstance(given, Tensor) else given if isinstance(given, jax.Array) else np.asarray(given)
     if array.dtype != value.dtype:
         if array.dtype == np.uint16 and value.dtype == dtypes.bfloat16.numpy:
