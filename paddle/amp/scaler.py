@@ -7,7 +7,6 @@ Precision Training", ICLR 2018).
 from __future__ import annotations
 
 import enum
-import warnings
 from typing import Any
 
 import jax
@@ -196,10 +195,9 @@ class AmpScaler(errors.Explains):
             return
         if self._earlier is not None and self._earlier < STUCK:
             self._warned = True
-            warnings.warn(
+            errors.warn(
                 f"{type(self).__name__}: the loss scale fell to {float(self._earlier):g}; the gradients are "
-                "infinite or NaN in every step. FLAGS_check_nan_inf names the operator; were they cleared?",
-                stacklevel=4,
+                "infinite or NaN in every step. FLAGS_check_nan_inf names the operator; were they cleared?"
             )
         self._earlier = self._scale._value
 

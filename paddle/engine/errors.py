@@ -163,7 +163,7 @@ def _internal(filename: str) -> bool:
 def warn(message: str) -> None:
     """A warning at the user's line that called us."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and _internal(frame.f_back.f_code.co_filename):
+    while frame.f_back is not None and _internal(frame.f_code.co_filename):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, stacklevel=level)
 

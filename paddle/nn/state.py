@@ -127,7 +127,7 @@ class StateMethods:
                 _assign(target, value)
             else:
                 missing.append(key)
-                warnings.warn(f"set_state_dict skips {key}: {problem}", stacklevel=2)
+                errors.warn(f"set_state_dict skips {key}: {problem}")
         return missing, [name for name in state_dict if name not in used]
 
     set_dict = load_dict = set_state_dict

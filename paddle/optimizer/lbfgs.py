@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -122,9 +121,7 @@ class LBFGS(Optimizer):
     ):
         super().__init__(learning_rate, parameters, None, None, name)
         if weight_decay is not None or grad_clip is not None:
-            warnings.warn(
-                "LBFGS: weight_decay and grad_clip have no effect; add a penalty to the loss instead", stacklevel=4
-            )
+            errors.warn("LBFGS: weight_decay and grad_clip have no effect; add a penalty to the loss instead")
         if line_search_fn not in (None, "strong_wolfe"):
             raise errors.ValueError_(f"LBFGS: line_search_fn must be None or 'strong_wolfe', got {line_search_fn!r}")
         for what, value in (("max_iter", max_iter), ("history_size", history_size)):

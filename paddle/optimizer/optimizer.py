@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -219,9 +218,8 @@ class Optimizer(errors.Explains):
         _check_tensors(who, parameters)
         unique = list({id(p): p for p in parameters}.values())
         if len(unique) < len(parameters):
-            warnings.warn(
-                f"{who}: {len(parameters) - len(unique)} parameters are given more than once; each is updated once",
-                stacklevel=4,
+            errors.warn(
+                f"{who}: {len(parameters) - len(unique)} parameters are given more than once; each is updated once"
             )
         self._given = unique
 
@@ -705,9 +703,7 @@ class Optimizer(errors.Explains):
                 self._loose_of(p).update(found[id(p)])
         known = [p for p in params if found[id(p)] and p.dtype.is_differentiable]
         if not known and (self._states or self._scalars):
-            warnings.warn(
-                f"{who}.set_state_dict: none of the states belongs to a parameter; the names differ", stacklevel=3
-            )
+            errors.warn(f"{who}.set_state_dict: none of the states belongs to a parameter; the names differ")
         self._settle(known, {id(p): self._kind(p) for p in known})
 
     load_state_dict = set_state_dict
