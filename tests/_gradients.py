@@ -610,7 +610,7 @@ NOT_DIFFERENTIABLE = {
         allclose isin logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
         bitwise_left_shift bitwise_right_shift signbit isnan isinf isfinite isposinf isneginf isreal gcd lcm all any
         count_nonzero argmax argmin argsort searchsorted searchsorted_sorter one_hot shard_index sequence_mask gather_tree
-        numel shape matrix_rank int_bincount histogram histogramdd accuracy _top_k_hits""",
+        numel shape matrix_rank int_bincount histogram histogramdd accuracy _top_k_hits viterbi_path""",
     "a step function, as officially without a gradient": "trunc_divide floor_divide nextafter",
     "made without a floating input": "full full_like eye empty_like_vector cond_empty prior_box",
     "random numbers without a path from the parameters": """uniform gaussian uniform_seeded complex_normal randint randperm

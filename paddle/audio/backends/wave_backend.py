@@ -1,0 +1,150 @@
+"""WAV files with samples of 8, 16, 24 and 32 bits."""
+
+from __future__ import annotations
+
+import os
+import wave
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...engine import errors
+from ...engine.tensor import Tensor
+from ...ops.creation import to_tensor
+from .backend import AudioInfo
+
+__all__ = ["info", "load", "save"]
+
+
+@contextmanager
+def _reading(name: str, file: Any) -> Iterator[wave.Wave_read]:
+    """A WAV file, given by its path or as an open binary file."""
+    source: Any = os.fspath(file) if isinstance(file, os.PathLike) else file
+    if isinstance(source, str) and not os.path.isfile(source):
+        raise errors.NotFound(f"{name}: there is no file {source}")
+    try:
+        with wave.open(source, "rb") as found:
+            yield found
+    except (wave.Error, EOFError) as e:
+        raise errors.NotImplemented_(
+            f"{name}: {source} is no WAV file with samples in PCM, or it is damaged ({e or 'it ends early'}). "
+            "Other kinds of files have no backend: convert the file to WAV"
+        ) from None
+
+
+def info(filepath: Any) -> AudioInfo:
+    """What is known of a WAV file: `sample_rate`, `num_samples`, `num_channels`, `bits_per_sample`, `encoding`.
+
+    Args:
+        filepath: a path, or a binary file that is open for reading.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        NotImplementedError: another kind of file.
+
+    Example:
+        >>> paddle.audio.info("speech.wav").sample_rate  # doctest: +SKIP
+        16000
+    """
+    with _reading("audio.info", filepath) as f:
+        bits = 8 * f.getsampwidth()
+        encoding = "PCM_U" if bits == 8 else "PCM_S"
+        return AudioInfo(f.getframerate(), f.getnframes(), f.getnchannels(), bits, encoding)
+
+
+def load(
+    filepath: Any, frame_offset: int = 0, num_frames: int = -1, normalize: bool = True, channels_first: bool = True
+) -> tuple[Tensor, int]:
+    """The samples of a WAV file and their number a second.
+
+    Args:
+        filepath: a path, or a binary file that is open for reading.
+        frame_offset: where to begin.
+        num_frames: how many frames; -1 for all that follow.
+        normalize: values in [-1, 1); False gives those of the file (16 bits: -32768 to 32767).
+        channels_first: shape [channels, frames], otherwise [frames, channels].
+
+    Returns:
+        A float32 tensor and an int.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        NotImplementedError: another kind of file.
+        ValueError: `frame_offset` negative, `num_frames` below -1.
+
+    Example:
+        >>> wave, rate = paddle.audio.load("speech.wav")  # doctest: +SKIP
+    """
+    if frame_offset < 0 or num_frames < -1:
+        raise errors.ValueError_(
+            f"audio.load: frame_offset must be at least 0 and num_frames at least -1, got {frame_offset}, {num_frames}"
+        )
+    with _reading("audio.load", filepath) as f:
+        left = f.getnframes() - min(frame_offset, f.getnframes())
+        f.setpos(f.getnframes() - left)
+        data = f.readframes(left if num_frames == -1 else min(num_frames, left))
+        channels, width, rate = f.getnchannels(), f.getsampwidth(), f.getframerate()
+    data = data[: len(data) - len(data) % (channels * width)]
+    values = _numbers(data, width).reshape(-1, channels)
+    scaled = values / np.float64(2 ** (8 * width - 1)) if normalize else values
+    return to_tensor(np.ascontiguousarray((scaled.T if channels_first else scaled).astype("float32"))), rate
+
+
+def _numbers(data: bytes, width: int) -> np.ndarray:
+    if width == 1:
+        return np.frombuffer(data, "u1").astype("i2") - 128
+    if width == 3:  # as the upper three bytes of an int32
+        wide = np.zeros((len(data) // 3, 4), "u1")
+        wide[:, 1:] = np.frombuffer(data, "u1").reshape(-1, 3)
+        return wide.view("<i4")[:, 0] >> 8
+    return np.frombuffer(data, f"<i{width}")
+
+
+def save(
+    filepath: Any,
+    src: Any,
+    sample_rate: int,
+    channels_first: bool = True,
+    encoding: str | None = None,
+    bits_per_sample: int | None = 16,
+) -> None:
+    """Write a WAV file with samples of 16 bits.
+
+    Args:
+        filepath: a path, or a binary file that is open for writing.
+        src: shape [channels, frames], or [frames, channels] without `channels_first`; real values in [-1, 1) (what lies
+            outside is clipped), or int16.
+        sample_rate: samples a second.
+        encoding: None, "PCM_S" or "PCM_16".
+        bits_per_sample: 16 or None.
+
+    Raises:
+        ValueError: another number of dimensions, another encoding or number of bits, int types except int16.
+
+    Example:
+        >>> paddle.audio.save("tone.wav", paddle.sin(paddle.arange(800) / 5).unsqueeze(0), 8000)  # doctest: +SKIP
+    """
+    values = src.numpy() if isinstance(src, Tensor) else np.asarray(src)
+    if values.ndim != 2:
+        raise errors.ValueError_(f"audio.save: src must have two dimensions, got {errors.describe(src)}")
+    if bits_per_sample not in (None, 16) or encoding not in (None, "PCM_S", "PCM_16"):
+        raise errors.ValueError_(
+            f"audio.save: only samples of 16 bits (PCM_S) can be written, got {encoding}, {bits_per_sample} bits"
+        )
+    if int(sample_rate) <= 0:
+        raise errors.ValueError_(f"audio.save: sample_rate must be positive, got {sample_rate}")
+    frames = values.T if channels_first else values
+    if not 0 < frames.shape[1] < 65536:
+        raise errors.ValueError_(f"audio.save: a file has 1 to 65535 channels, got {errors.describe(src)}")
+    if values.dtype.name in ("float16", "bfloat16", "float32", "float64"):
+        frames = np.nan_to_num(np.clip(frames.astype("float64") * 2**15, -(2**15), 2**15 - 1))
+    elif values.dtype != np.int16:
+        raise errors.ValueError_(f"audio.save: src must hold real values or int16, got {errors.describe(src)}")
+    target = os.fspath(filepath) if isinstance(filepath, os.PathLike) else filepath
+    with wave.open(target, "wb") as f:
+        f.setnchannels(frames.shape[1])
+        f.setsampwidth(2)
+        f.setframerate(int(sample_rate))
+        f.writeframes(np.ascontiguousarray(frames.astype("<i2")).tobytes())
