@@ -1,5 +1,7 @@
 """paddle-xla: the PaddlePaddle programming model on the XLA compiler."""
 
+from importlib import import_module as _import_module
+
 from .engine import compile as _compile  # noqa: F401  (sets the compiler up before anything else)
 from .engine import fork as _fork  # noqa: F401  (what a forked process needs)
 from .engine.autograd import grad
@@ -142,6 +144,8 @@ from .device import (
 
 
 def __getattr__(name: str):
+    if name in ("audio", "text"):  # imported when they are first used
+        return _import_module(f"paddle.{name}")
     raise AttributeError(
         f"module 'paddle' has no attribute {name!r}: no part of the API, or not built yet (docs/status.md)"
     )
