@@ -122,8 +122,6 @@ def _paddle(build, batch):
         config.disable_glog_info()
         config.set_cpu_math_library_num_threads(os.cpu_count())
         config.switch_ir_optim(True)
-        if hasattr(config, "enable_memory_optim"):
-            config.enable_memory_optim()
         config.enable_mkldnn()
         predictor = paddle.inference.create_predictor(config)
         x = _data(batch, *shape)

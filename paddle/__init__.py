@@ -84,9 +84,7 @@ from . import (
     distributed,
     distribution,
     fft,
-    fluid,
     incubate,
-    inference,
     io,
     jit,
     linalg,
@@ -100,8 +98,7 @@ from . import (
     version,
     vision,
 )
-from . import callbacks, compat, cuda, functional, geometric, hapi, hub, random, reader, sparse, special, sysconfig
-from . import profiler, tensor, visual_log
+from . import compat, cuda, functional, geometric, hub, random, sparse, special, sysconfig, tensor
 from .amp import autocast, get_autocast_cpu_dtype, get_autocast_dtype, get_autocast_gpu_dtype, is_autocast_enabled
 from .compat.nn.functional import softmax
 from .compat.proxy import (
@@ -115,7 +112,6 @@ from .framework.mmap_storage import MmapStorage
 from .framework.reader import batch
 from .framework.signals import disable_signal_handler
 from .framework.typed import *
-from .hapi import Model, flops, summary
 from .nn.functional import adaptive_avg_pool1d, conv1d, conv2d, conv3d, group_norm, layer_norm
 from .utils.dlpack import from_dlpack, to_dlpack
 from .nn.lazy import LazyGuard
@@ -143,9 +139,20 @@ from .device import (
 )
 
 
+# Imported when they are first used: a part of the package, or the part that has a name.
+_LATER = ("audio", "callbacks", "fluid", "hapi", "inference", "profiler", "reader", "text", "visual_log")
+_LATER_NAMES = {"Model": "hapi", "flops": "hapi", "summary": "hapi"}
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER, *_LATER_NAMES})
+
+
 def __getattr__(name: str):
-    if name in ("audio", "text"):  # imported when they are first used
+    if name in _LATER:
         return _import_module(f"paddle.{name}")
+    if name in _LATER_NAMES:
+        return getattr(_import_module(f"paddle.{_LATER_NAMES[name]}"), name)
     raise AttributeError(
         f"module 'paddle' has no attribute {name!r}: no part of the API, or not built yet (docs/status.md)"
     )
