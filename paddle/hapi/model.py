@@ -19,6 +19,7 @@ from ..metric import Metric
 from ..nn.layer import Layer
 from .amp_settings import AmpSettings
 from .callbacks import CallbackList, EarlyStopping, config_callbacks
+from .static_model import StaticRunner
 
 
 def to_list(value: Any) -> Any:
@@ -52,7 +53,7 @@ def extract_args(func: Callable) -> list[str]:
 
 class Model:
     """A network with what its training needs. `prepare` gives it an optimizer, a loss and metrics; then `fit`,
-    `evaluate` and `predict` run over data. Works in dynamic mode.
+    `evaluate` and `predict` run over data. In static mode (`paddle.enable_static`) the network runs as programs.
 
     Args:
         network: a Layer.
@@ -61,7 +62,7 @@ class Model:
 
     Raises:
         TypeError: arguments of other types.
-        NotImplementedError: in static mode.
+        ValueError: no `inputs` in static mode.
 
     Example:
         >>> model = paddle.Model(paddle.nn.Linear(2, 1))
@@ -73,8 +74,6 @@ class Model:
     """
 
     def __init__(self, network: Layer, inputs: Any = None, labels: Any = None):
-        if modes.program is not None:
-            raise errors.NotImplemented_("Model: static mode; call paddle.disable_static() first")
         if not isinstance(network, Layer):
             raise errors.TypeError_(f"Model: network must be a paddle.nn.Layer, got {type(network).__name__}")
         self.mode = "train"
@@ -90,6 +89,9 @@ class Model:
         self._seen: list | None = None  # the inputs of the last batch: shapes and types
         self._pending = False  # gradients that no step has used
         self._steps = 0
+        self._static: StaticRunner | None = None  # what runs in static mode
+        if modes.program is not None:
+            self._static = StaticRunner(network, self._inputs, self._labels)
 
     # ---- preparation ----
     def prepare(self, optimizer: Any = None, loss: Any = None, metrics: Any = None, amp_configs: Any = None) -> None:
@@ -116,6 +118,11 @@ class Model:
                 raise errors.TypeError_(f"Model.prepare: {type(metric).__name__} is not sub class of Metric")
         self._amp = AmpSettings(amp_configs)
         self._optimizer, self._loss, self._metrics = optimizer, loss, metrics
+        if self._static is not None:
+            if self._amp.on:
+                raise errors.NotImplemented_("Model.prepare: amp_configs in static mode; use paddle.disable_static()")
+            self._static.prepare(optimizer, loss, metrics)
+            return
         self.network, self._optimizer = self._amp.decorate(self.network, optimizer)
         self._runner = self.network
         if int(os.environ.get("PADDLE_TRAINERS_NUM", "1") or 1) > 1:
@@ -144,6 +151,10 @@ class Model:
         if self._optimizer is None or self._loss is None:
             raise errors.RuntimeError_("Model: model not ready, please call `model.prepare()` first")
         self._set_mode("train")
+        if self._static is not None:
+            if not update:
+                raise errors.NotImplemented_("Model.train_batch: update=False in static mode")
+            return self._run_program("train", inputs, labels)
         inputs, labels = self._see(inputs), self._batch(labels)
         with self._amp.autocast():
             outputs = _outputs(self._runner(*inputs))
@@ -169,6 +180,8 @@ class Model:
                 "Model: model not ready, please call `model.prepare()` with a loss or metrics first"
             )
         self._set_mode("eval")
+        if self._static is not None:
+            return self._run_program("eval", inputs, labels)
         with no_grad():
             inputs, labels = self._see(inputs), self._batch(labels)
             with self._amp.autocast():
@@ -179,10 +192,21 @@ class Model:
     def predict_batch(self, inputs: Any) -> list[np.ndarray]:
         """The outputs of the network for one batch, as a list of arrays."""
         self._set_mode("test")
+        if self._static is not None:
+            return self._static.run("predict", to_list(inputs) or [], [])[2]
         with no_grad():
             inputs = self._see(inputs)
             with self._amp.autocast():
                 return [o.numpy() for o in _outputs(self._runner(*inputs))]
+
+    def _run_program(self, mode: str, inputs: Any, labels: Any) -> Any:
+        losses, computed, _ = self._static.run(mode, to_list(inputs) or [], to_list(labels) or [])  # type: ignore[union-attr]
+        return self._measured(losses, [m.update(*c) for m, c in zip(self._metrics, computed)])
+
+    def _measured(self, losses: list, metrics: list) -> Any:
+        if not self._metrics:
+            return losses
+        return (losses, metrics) if self._loss is not None else metrics
 
     def _set_mode(self, mode: str) -> None:
         self.mode = mode
@@ -200,15 +224,12 @@ class Model:
         return batch
 
     def _results(self, losses: list, outputs: list, labels: list) -> Any:
-        values = [loss.numpy() for loss in losses]
-        if not self._metrics:
-            return values
         measured = []
         with no_grad():
             for metric in self._metrics:
                 computed = to_list(metric.compute(*outputs, *labels))
                 measured.append(metric.update(*[c.numpy() if isinstance(c, Tensor) else c for c in computed]))
-        return (values, measured) if self._loss is not None else measured
+        return self._measured([loss.numpy() for loss in losses], measured)
 
     # ---- whole runs ----
     def fit(
@@ -426,7 +447,7 @@ class Model:
         if training:
             from ..framework.io import save
 
-            save(self.network.state_dict(), path + ".pdparams")
+            save((self._static or self.network).state_dict(), path + ".pdparams")
             state = self._optimizer.state_dict() if self._optimizer is not None else None
             if state:
                 save(state, path + ".pdopt")
@@ -434,6 +455,8 @@ class Model:
             self._export(path)
 
     def _export(self, path: str) -> None:
+        if self._static is not None:
+            return self._static.export(path)
         from .. import jit
         from ..static import InputSpec
 
@@ -484,7 +507,12 @@ class Model:
                 warnings.warn(f"Skip loading for {key}. {problem}", stacklevel=2)
             else:
                 raise errors.ValueError_(f"Model.load: {problem}")
-        self.network.set_state_dict(fitting) if len(fitting) == len(given) else _set_some(self.network, fitting)
+        if self._static is not None:
+            self._static.set_state_dict(fitting)
+        else:
+            own = self.network.state_dict()
+            for key, value in fitting.items():
+                own[key].set_value(value)
         if self._optimizer is not None and not reset_optimizer and os.path.exists(prefix + ".pdopt"):
             self._optimizer.set_state_dict(load(prefix + ".pdopt"))
 
@@ -497,6 +525,8 @@ class Model:
         """
         from .model_summary import summary
 
+        if self._static is not None:
+            raise errors.NotImplemented_("Model.summary: in static mode; use paddle.disable_static()")
         if input_size is None and self._inputs is None:
             raise errors.ValueError_("Model.summary: 'input_size' must be given where the model has no 'inputs'")
         return summary(self.network, self._inputs if input_size is None else input_size, dtype)
@@ -561,12 +591,6 @@ def _taken(forward: Callable, given: int, mode: str) -> int:
     if mode == "predict" or given > len(positional):
         return min(given, len(positional))
     return min(given, len([p for p in positional if p.default is kinds.empty]))
-
-
-def _set_some(network: Layer, values: dict) -> None:
-    own = network.state_dict()
-    for key, value in values.items():
-        own[key].set_value(value)
 
 
 @contextlib.contextmanager

@@ -326,3 +326,39 @@ def test_wrong_arguments():
     ):
         with pytest.raises(error):
             call()
+
+
+def test_static_mode(tmp_path):
+    dynamic = model("Adam", 0.05)
+    paddle.enable_static()
+    try:
+        main, startup = paddle.static.Program(), paddle.static.Program()
+        with paddle.static.program_guard(main, startup), paddle.utils.unique_name.guard():
+            specs = [InputSpec([None, 4], "float32", "x")], [InputSpec([None, 1], "int64", "y")]
+            net = nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 3))
+            m = paddle.Model(net, *specs)
+            adam = paddle.optimizer.Adam(0.05, parameters=m.parameters())
+            m.prepare(adam, nn.CrossEntropyLoss(), paddle.metric.Accuracy(topk=(1, 2)))
+            dynamic.save(str(tmp_path / "a"))
+            m.load(str(tmp_path / "a"))
+            recorder = Recorder()
+            m.fit(Data(), batch_size=5, shuffle=False, verbose=0, epochs=2, callbacks=recorder)
+            for got, want in zip(recorder.log, OFFICIAL["plain"]):
+                np.testing.assert_allclose(got[1:], want[1:], rtol=2e-5, atol=2e-6)
+            result = m.evaluate(Data(), batch_size=12, verbose=0)
+            (out,) = m.predict(Data(), batch_size=5, stack_outputs=True, verbose=0)
+            m.save(str(tmp_path / "b"))
+            m.save(str(tmp_path / "inference"), training=False)
+            for call in (lambda: m.train_batch([X], [Y], update=False), m.summary, lambda: m.prepare(amp_configs="O1")):
+                with pytest.raises(NotImplementedError):
+                    call()
+            with pytest.raises(ValueError):
+                paddle.Model(net)
+    finally:
+        paddle.disable_static()
+    dynamic.load(str(tmp_path / "b"), reset_optimizer=True)
+    np.testing.assert_allclose(dynamic.network[2].bias.numpy(), OFFICIAL["plain"][-1], rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(dynamic.predict_batch([X])[0], out, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(dynamic.evaluate(Data(), batch_size=12, verbose=0)["loss"], result["loss"], rtol=1e-5)
+    again = paddle.jit.load(str(tmp_path / "inference"))(paddle.to_tensor(X)).numpy()
+    np.testing.assert_allclose(again, out, rtol=1e-5, atol=1e-6)
