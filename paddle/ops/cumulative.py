@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
-from ..engine.op import op
+from ..engine.op import api, op
 from ..engine.promotion import as_float, converted, promote
 from .reduction import check_tensor, tensor_axis
 from .search import index_type, scatter_along
@@ -122,7 +122,7 @@ def _cumsum_gradient(inputs, outputs, cotangents, axis, dtype):
     return g.reshape(inputs[0].shape)
 
 
-@op(inplace="reshapes", gradient=_cumsum_gradient)
+@op(gradient=_cumsum_gradient)
 def cumsum(x, axis=None, dtype=None):
     """The running sum along an axis, or of the flat tensor; integers and bools give int64.
 
@@ -141,6 +141,19 @@ def cumsum(x, axis=None, dtype=None):
         dtype = "int64"
     x = converted(x, dtype)
     return _scan(_sum, [x], axis)[0]
+
+
+@api(method="cumsum_")
+def cumsum_(x, axis=None, dtype=None):
+    """In-place form of `cumsum`; without `dtype` integers keep their type (bools become int64).
+
+    Example:
+        >>> paddle.to_tensor([1, 2, 3], dtype="int32").cumsum_().dtype
+        paddle.int32
+    """
+    if dtype is None and check_tensor("cumsum_", x).dtype.is_integer:
+        dtype = x.dtype
+    return x._inplace(cumsum, axis, dtype, reshapes=True, retypes=True)
 
 
 def _cumprod_gradient(inputs, outputs, cotangents, dim, dtype):

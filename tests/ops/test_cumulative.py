@@ -53,6 +53,12 @@ def test_as_numpy():
     y = paddle.ones([2, 3])
     assert y.cumsum_(1) is y
     compare(y, [[1, 2, 3], [1, 2, 3]])
+    for dtype in ("uint8", "int32", "int64"):
+        assert paddle.ones([2, 2], dtype).cumsum_().tolist() == [1, 2, 3, 4]
+        assert paddle.ones([2], dtype).cumsum_(0).dtype == getattr(paddle, dtype)
+    assert paddle.ones([2], "int32").cumsum_(0, dtype="float64").dtype == paddle.float64
+    with pytest.raises(ValueError, match="cumsum_: argument 'x' must be a Tensor"):
+        paddle.cumsum_(3)
 
 
 def test_running_extrema_take_the_last_of_equals_and_nan():
