@@ -128,6 +128,7 @@ class Model:
         if int(os.environ.get("PADDLE_TRAINERS_NUM", "1") or 1) > 1:
             import paddle
 
+            paddle.distributed.init_parallel_env()
             self._runner = paddle.DataParallel(self.network)
 
     def parameters(self, *args: Any, **kwargs: Any) -> list:

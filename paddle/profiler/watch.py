@@ -95,7 +95,6 @@ class Doorways:
         if self.watcher is None:
             return
         from ..engine import autograd, tape
-        from ..jit.static_function import StaticFunction
         from ..nn.layer import Layer
         from ..optimizer.optimizer import Optimizer
         from ..static.executor import Executor
@@ -104,9 +103,7 @@ class Doorways:
         self._wrap(autograd, "_walk", _timed(Kind.Backward, lambda *a: "backward"))
         for node in _kinds(tape.Node):
             if "run" in vars(node) and node is not tape.Node:
-                self._wrap(node, "run", _timed(Kind.Operator, lambda self, *a: f"{self.name}_grad", True))
-        compiled = _timed(Kind.Operator, lambda self, *a: f"to_static({self.__name__})", True)
-        self._wrap(StaticFunction, "__call__", compiled)
+                self._wrap(node, "run", _timed(Kind.Operator, _gradient_name, True))
         self._wrap(Executor, "run", _timed(Kind.Operator, lambda *a: "Executor.run", True))
         for optimizer in _kinds(Optimizer):
             if "step" in vars(optimizer):
@@ -135,6 +132,11 @@ def _kinds(base: type) -> Iterator[type]:
         yield from _kinds(kind)
 
 
+def _gradient_name(node: Any, cotangents: Any, record: Any = None, live_only: bool = False) -> str | None:
+    """With `record` the gradient consists of operators that are seen themselves."""
+    return f"{node.name}_grad" if record is None else None
+
+
 def _timed(kind: Kind, name: Callable, waits: bool = False) -> Callable:
     def wrapper(function: Callable) -> Callable:
         @functools.wraps(function)
@@ -146,7 +148,9 @@ def _timed(kind: Kind, name: Callable, waits: bool = False) -> Callable:
                     wait(out)
                 return out
             finally:
-                recorder.add(name(*args), kind, start)
+                what = name(*args)
+                if what is not None:
+                    recorder.add(what, kind, start)
 
         return call
 

@@ -231,11 +231,14 @@ class LogWriter:
     def add_embeddings(
         self,
         tag: str,
-        mat: Any,
+        mat: Any = None,
         metadata: Any = None,
         metadata_header: Any = None,
         step: int | None = None,
         walltime: float | None = None,
+        labels: Any = None,
+        hot_vectors: Any = None,
+        labels_meta: Any = None,
     ) -> None:
         """Points of many dimensions with labels, for TensorBoard's projector.
 
@@ -243,7 +246,11 @@ class LogWriter:
             mat: the points, [n, dimensions].
             metadata: for each point a label, or a list of several.
             metadata_header: names of the labels, when there are several.
+            hot_vectors, labels, labels_meta: other names of the three.
         """
+        mat = hot_vectors if mat is None else mat
+        metadata = labels if metadata is None else metadata
+        metadata_header = labels_meta if metadata_header is None else metadata_header
         points = _array(mat)
         if points.ndim != 2:
             raise errors.ValueError_(

@@ -198,7 +198,17 @@ def test_compiled_functions_are_one_operator():
     f(paddle.ones([2]))
     with quiet() as p:
         f(paddle.ones([2]))
-    assert sum(e.name.startswith("to_static(") for e in p.profiler_result.get_data()) == 1
+    assert [e.name for e in p.profiler_result.get_data() if e.type.name == "Operator"] == ["full", "run_program"]
+
+
+def test_derivatives_of_derivatives_count_once():
+    x = paddle.to_tensor([2.0], stop_gradient=False)
+    with quiet() as p:
+        (g,) = paddle.grad((x**3).sum(), x, create_graph=True)
+        (h,) = paddle.grad(g.sum(), x)
+    assert float(h) == 12
+    names = [e.name for e in p.profiler_result.get_data() if e.type.name == "Operator"]
+    assert names.count("sum_grad") == 2 and names.count("integer_pow_grad") == 1
 
 
 def test_timer(capsys):

@@ -126,6 +126,7 @@ def test_tensorboard_reads_it(log):
     from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
     folder = log.rsplit("/", 1)[0]
+    assert Path(folder, "points", "00001", "metadata.tsv").read_text() == "a\nb\nc\n"
     config = text_format.Parse(Path(folder, "projector_config.pbtxt").read_text(), ProjectorConfig())
     assert np.loadtxt(f"{folder}/{config.embeddings[0].tensor_path}").shape == (3, 2)
 
