@@ -20,6 +20,7 @@ from . import errors, flags
 from .place import memory_limit
 from .random import fold
 
+MAX_ENTRIES = 4096  # of one operator
 MAX_SIGNATURES = 256  # for which an entry remembers its gradients
 TENSOR = object()  # stands for an array in the key of an entry
 
@@ -58,6 +59,9 @@ class Kernel:
         """The entry for a key, made when it is new."""
         found = self.entries.get(key)
         if found is None:
+            if len(self.entries) >= MAX_ENTRIES:  # attributes that never repeat must not fill the memory
+                for old in list(self.entries)[: MAX_ENTRIES // 4]:
+                    self.entries.pop(old, None)
             found = self.entries[key] = Entry(self, key)
         return found
 

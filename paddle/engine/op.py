@@ -227,6 +227,8 @@ def _explained(error: Exception, name: str, params: tuple, args: tuple, kwargs: 
 def _write_out(name: str, result: Any, out: Any) -> Any:
     """The official `out=` argument: the result goes into the given tensors, which are returned."""
     if isinstance(out, Tensor):
+        if not out.is_dense():
+            raise errors.TypeError_(f"{name}: out must be a dense Tensor, got {errors.describe(out)}")
         if not isinstance(result, Tensor):
             raise errors.TypeError_(f"{name}: out must be a tuple of {len(result)} Tensors")
         return out._rebind(result if result.dtype is out.dtype else result.astype(out.dtype))
@@ -274,8 +276,11 @@ def _twin(public: Callable, name: str, reshapes: bool) -> Callable:
                 raise errors.ValueError_(f"{name}_: argument 'x' must be a Tensor, got {errors.describe(x)}")
             return x._inplace(public, *args, reshapes=reshapes, retypes=True, **kwargs)
         except Exception as e:
-            errors.trim(e)
-            raise
+            try:
+                raise _explained(e, name + "_", ("x",), (x,), {})
+            except Exception as explained:
+                errors.trim(explained)
+                raise
 
     twin.__name__ = twin.__qualname__ = name + "_"
     twin.__module__ = public.__module__

@@ -159,6 +159,7 @@ def initial_value(initializer: Any, shape: tuple[int, ...], dtype: DType, device
     return blank._value
 
 
+@errors.clean
 def create_parameter(
     shape: Any,
     dtype: Any,
