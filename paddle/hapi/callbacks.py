@@ -7,142 +7,28 @@ import numbers
 import os
 import time
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..engine import errors
 from ..optimizer.lr import LRScheduler as Schedule
+from .callback import Callback, CallbackList, first_process
 from .progressbar import ProgressBar
+from .tracking import VisualDL, WandbCallback
 
-
-class Callback:
-    """The base of all callbacks: does nothing. `self.model` is the `paddle.Model`, `self.params` a dict with
-    ``batch_size``, ``epochs``, ``steps``, ``verbose`` and ``metrics``. `logs` holds the loss and the metrics, and the
-    step and its number of samples.
-
-    Example:
-        >>> class Say(paddle.callbacks.Callback):
-        ...     def on_epoch_end(self, epoch, logs=None):
-        ...         print("epoch", epoch, sorted(logs))
-    """
-
-    def __init__(self) -> None:
-        self.model: Any = None
-        self.params: dict[str, Any] = {}
-
-    def set_params(self, params: dict[str, Any]) -> None:
-        """Called once, before the run."""
-        self.params = params
-
-    def set_model(self, model: Any) -> None:
-        """Called once, before the run."""
-        self.model = model
-
-    def on_train_begin(self, logs: dict | None = None) -> None:
-        """Before the first epoch of `fit`."""
-
-    def on_train_end(self, logs: dict | None = None) -> None:
-        """After the last epoch of `fit`."""
-
-    def on_eval_begin(self, logs: dict | None = None) -> None:
-        """Before an evaluation; `logs` has its ``steps`` and ``metrics``."""
-
-    def on_eval_end(self, logs: dict | None = None) -> None:
-        """After an evaluation, with its results."""
-
-    def on_predict_begin(self, logs: dict | None = None) -> None:
-        """Before a prediction; `logs` has its ``steps``."""
-
-    def on_predict_end(self, logs: dict | None = None) -> None:
-        """After a prediction."""
-
-    def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
-        """Before each epoch of `fit`, counted from 0."""
-
-    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
-        """After each epoch of `fit`, before its evaluation."""
-
-    def on_train_batch_begin(self, step: int, logs: dict | None = None) -> None:
-        """Before each training step, counted from 0 in each epoch."""
-
-    def on_train_batch_end(self, step: int, logs: dict | None = None) -> None:
-        """After each training step."""
-
-    def on_eval_batch_begin(self, step: int, logs: dict | None = None) -> None:
-        """Before each batch of an evaluation."""
-
-    def on_eval_batch_end(self, step: int, logs: dict | None = None) -> None:
-        """After each batch of an evaluation."""
-
-    def on_predict_batch_begin(self, step: int, logs: dict | None = None) -> None:
-        """Before each batch of a prediction."""
-
-    def on_predict_batch_end(self, step: int, logs: dict | None = None) -> None:
-        """After each batch of a prediction."""
-
-
-class CallbackList:
-    """Several callbacks, called one after the other."""
-
-    def __init__(self, callbacks: Any = None):
-        self.callbacks = list(callbacks or [])
-        self.params: dict[str, Any] = {}
-        self.model: Any = None
-
-    def append(self, callback: Callback) -> None:
-        """Add one at the end."""
-        self.callbacks.append(callback)
-
-    def __iter__(self) -> Iterator[Callback]:
-        return iter(self.callbacks)
-
-    def set_params(self, params: dict[str, Any]) -> None:
-        """Tell all of them."""
-        self.params = params
-        for c in self.callbacks:
-            c.set_params(params)
-
-    def set_model(self, model: Any) -> None:
-        """Tell all of them."""
-        self.model = model
-        for c in self.callbacks:
-            c.set_model(model)
-
-    def _call(self, name: str, *args: Any) -> None:
-        for c in self.callbacks:
-            getattr(c, name)(*args)
-
-    def on_begin(self, mode: str, logs: dict | None = None) -> None:
-        """`mode` is "train", "eval" or "predict"."""
-        self._call(f"on_{_mode(mode)}_begin", logs)
-
-    def on_end(self, mode: str, logs: dict | None = None) -> None:
-        """The end of a run."""
-        self._call(f"on_{_mode(mode)}_end", logs)
-
-    def on_epoch_begin(self, epoch: int | None = None, logs: dict | None = None) -> None:
-        """The beginning of an epoch."""
-        self._call("on_epoch_begin", epoch, logs)
-
-    def on_epoch_end(self, epoch: int | None = None, logs: dict | None = None) -> None:
-        """The end of an epoch."""
-        self._call("on_epoch_end", epoch, logs)
-
-    def on_batch_begin(self, mode: str, step: int | None = None, logs: dict | None = None) -> None:
-        """The beginning of a batch."""
-        self._call(f"on_{_mode(mode)}_batch_begin", step, logs)
-
-    def on_batch_end(self, mode: str, step: int | None = None, logs: dict | None = None) -> None:
-        """The end of a batch."""
-        self._call(f"on_{_mode(mode)}_batch_end", step, logs)
-
-
-def _mode(mode: str) -> str:
-    if mode not in ("train", "eval", "predict"):
-        raise errors.ValueError_(f"CallbackList: mode must be 'train', 'eval' or 'predict', got {mode!r}")
-    return mode
+__all__ = [
+    "Callback",
+    "CallbackList",
+    "EarlyStopping",
+    "LRScheduler",
+    "ModelCheckpoint",
+    "ProgBarLogger",
+    "ReduceLROnPlateau",
+    "VisualDL",
+    "WandbCallback",
+    "config_callbacks",
+]
 
 
 def config_callbacks(
@@ -244,7 +130,7 @@ class ProgBarLogger(Callback):
         self.log_freq = log_freq
 
     def _say(self, text: str) -> None:
-        if self.verbose and _first_process():
+        if self.verbose and first_process():
             print(text, flush=True)
 
     def _open(self, steps: int | None, names: list[str]) -> None:
@@ -265,7 +151,7 @@ class ProgBarLogger(Callback):
             self._print(logs)
 
     def _print(self, logs: dict | None) -> None:
-        if not self.verbose or not _first_process():
+        if not self.verbose or not first_process():
             return
         values = [(name, logs[name]) for name in self._names if name in (logs or {})]
         if self.verbose == 3:
@@ -340,10 +226,6 @@ class ProgBarLogger(Callback):
         self._say(f"Predict samples: {self._samples}")
 
 
-def _first_process() -> bool:
-    return os.environ.get("PADDLE_TRAINER_ID", "0") in ("", "0")
-
-
 class ModelCheckpoint(Callback):
     """Saves the model after every `save_freq` epochs as ``save_dir/<epoch>`` and at the end as ``save_dir/final``.
 
@@ -368,7 +250,7 @@ class ModelCheckpoint(Callback):
         self.model.save(path)
 
     def _saves(self) -> bool:
-        return self.model is not None and bool(self.save_dir) and _first_process()
+        return self.model is not None and bool(self.save_dir) and first_process()
 
     def on_epoch_begin(self, epoch: int | None = None, logs: dict | None = None) -> None:
         """Remember the epoch."""
@@ -488,7 +370,7 @@ class EarlyStopping(Callback):
         delta = self.min_delta if self.monitor_op is np.greater else -self.min_delta
         if self.monitor_op(value - delta, self.best_value):
             self.best_value, self.wait_epoch = value, 0
-            if self.save_best_model and self.save_dir is not None and _first_process():
+            if self.save_best_model and self.save_dir is not None and first_process():
                 self.model.save(os.path.join(self.save_dir, "best_model"))
             return
         self.wait_epoch += 1
@@ -582,149 +464,10 @@ class ReduceLROnPlateau(Callback):
             return
         new = max(old * self.factor, self.min_lr)
         optimizer.set_lr(new)
-        if self.verbose > 0 and _first_process():
+        if self.verbose > 0 and first_process():
             print(f"\nEpoch {self.epoch}: ReduceLROnPlateau reducing learning rate to {new}.")
         self.cooldown_counter, self.wait = self.cooldown, 0
 
     def in_cooldown(self) -> bool:
         """Whether evaluations do not count at present."""
         return self.cooldown_counter > 0
-
-
-class _Scalars(Callback):
-    """Sends loss and metrics somewhere: subclasses say how, in `_write(tag, value, step)`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.epochs: Any = None
-        self.steps: Any = None
-        self.epoch = 0
-        self._train_step = 0
-
-    def _write(self, values: dict[str, float], step: int) -> None:
-        raise NotImplementedError
-
-    def _close(self) -> None:
-        pass
-
-    def _send(self, mode: str, names: Any, logs: dict | None, step: int) -> None:
-        if not _first_process():
-            return
-        values: dict[str, float] = {}
-        for name in names or []:
-            value = np.asarray((logs or {}).get(name, []), dtype=object).reshape(-1)
-            if value.size and isinstance(value[0], numbers.Number):
-                values[f"{mode}/{name}"] = float(value[0])
-        if values:
-            self._write(values, step)
-
-    def on_train_begin(self, logs: dict | None = None) -> None:
-        """Count the steps from 0."""
-        self.epochs, self.steps = self.params.get("epochs"), self.params.get("steps")
-        self._training, self._train_step = True, 0
-
-    def on_epoch_begin(self, epoch: int | None = None, logs: dict | None = None) -> None:
-        """Remember the epoch."""
-        self.epoch = epoch
-
-    def on_train_batch_end(self, step: int, logs: dict | None = None) -> None:
-        """Write ``train/...``."""
-        self._train_step += 1
-        self._send("train", self.params.get("metrics"), logs, self._train_step)
-
-    def on_eval_begin(self, logs: dict | None = None) -> None:
-        """Remember what is measured."""
-        self._measured = list((logs or {}).get("metrics") or [])
-
-    def on_eval_end(self, logs: dict | None = None) -> None:
-        """Write ``eval/...``, by epoch."""
-        self._send("eval", self._measured, logs, (self.epoch or 0) + 1)
-        if not getattr(self, "_training", False):
-            self._close()
-
-    def on_train_end(self, logs: dict | None = None) -> None:
-        """Close what is open."""
-        self._training = False
-        self._close()
-
-
-class VisualDL(_Scalars):
-    """Writes loss and metrics as event files that VisualDL's reader here and TensorBoard show: ``train/loss`` by step,
-    ``eval/loss`` by epoch.
-
-    Args:
-        log_dir: the folder.
-
-    Example:
-        >>> callback = paddle.callbacks.VisualDL(log_dir="visualdl_log_dir")
-    """
-
-    def __init__(self, log_dir: str):
-        super().__init__()
-        self.log_dir = log_dir
-        self._writer: Any = None
-
-    def _write(self, values: dict[str, float], step: int) -> None:
-        if self._writer is None:
-            from ..visual_log import LogWriter
-
-            self._writer = LogWriter(self.log_dir)
-        for tag, value in values.items():
-            self._writer.add_scalar(tag=tag, value=value, step=step)
-
-    def _close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-
-
-class WandbCallback(_Scalars):
-    """Sends loss and metrics to Weights & Biases; needs the package `wandb`.
-
-    Args:
-        project, entity, name, dir, mode, job_type: see `wandb.init`.
-        kwargs: further arguments of `wandb.init`.
-
-    Raises:
-        ImportError: `wandb` is not installed.
-    """
-
-    def __init__(
-        self,
-        project: str | None = None,
-        entity: str | None = None,
-        name: str | None = None,
-        dir: str | None = None,
-        mode: str | None = None,
-        job_type: str | None = None,
-        **kwargs: Any,
-    ):
-        super().__init__()
-        from ..utils.imports import try_import
-
-        self.wandb = try_import("wandb", "WandbCallback needs the package 'wandb': pip install wandb")
-        given = {"project": project, "entity": entity, "name": name, "dir": dir, "mode": mode, "job_type": job_type}
-        self.wandb_args = {k: v for k, v in given.items() if v is not None} | kwargs
-        self._run: Any = None
-
-    @property
-    def run(self) -> Any:
-        """The run at Weights & Biases, begun when it is first needed."""
-        if self._run is None:
-            self._run = self.wandb.run if self.wandb.run is not None else self.wandb.init(**self.wandb_args)
-        return self._run
-
-    def on_train_begin(self, logs: dict | None = None) -> None:
-        """Begin the run."""
-        super().on_train_begin(logs)
-        if _first_process():
-            _ = self.run
-
-    def _write(self, values: dict[str, float], step: int) -> None:
-        kind = "epoch" if next(iter(values)).startswith("eval/") else "step"
-        self.run.log({**values, ("eval/" if kind == "epoch" else "train/") + kind: step})
-
-    def _close(self) -> None:
-        if self._run is not None:
-            self._run.finish()
-            self._run = None
