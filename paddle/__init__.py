@@ -48,7 +48,8 @@ from .engine.printing import set_printoptions
 from .engine.random import Generator, get_rng_state, seed, set_rng_state
 from .engine.random import get_rng_state as get_cuda_rng_state, set_rng_state as set_cuda_rng_state
 from .engine.shape import Size
-from .engine.tensor import Parameter, Tensor
+from .engine.parameter import Parameter
+from .engine.tensor import Tensor
 from .framework.io import load, save
 from .framework.mode import disable_static, enable_static, in_dynamic_mode
 from .version import full_version as __version__

@@ -23,9 +23,10 @@ from ..engine.dtype import DType
 from ..engine.executable import Kernel
 from ..engine.modes import modes
 from ..engine.op import op
+from ..engine.parameter import Parameter
 from ..engine.place import get_device
 from ..engine.tape import Packed
-from ..engine.tensor import Parameter, Tensor, _make
+from ..engine.tensor import Tensor, _make
 
 HISTORY = 16  # calls that a delayed scale looks back
 E4M3, E5M2 = (jnp.float8_e4m3fn, 448.0), (jnp.float8_e5m2, 57344.0)

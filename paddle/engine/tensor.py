@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,9 @@ from .dtype import DType, to_dtype
 from .modes import modes, set_mode
 from .shape import CallableInt, Size, official_strides, row_major
 from .storage import Storage, View
-from .value import ABSTRACT, Value
+from .value import ABSTRACT, Dim, Value
 
 _names = itertools.count()
-parameters: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # every Parameter that is alive, by its id
 
 
 class Tensor:
@@ -475,7 +473,10 @@ class Tensor:
     def _concrete(self, what: str) -> np.ndarray:
         value = self._value
         if isinstance(value, ABSTRACT):
-            raise errors.NoValue(f"{what}: {errors.NO_VALUE}, the function is being compiled")
+            why = "the function is being compiled"
+            if isinstance(value, Value):
+                why = f"{self.name!r} is a variable of a program and gets its elements when that runs"
+            raise errors.NoValue(f"{what}: {errors.NO_VALUE}, {why}")
         try:
             return np.asarray(value.block_until_ready())  # a failed computation shows here; reading it ends the process
         except jax.errors.JaxRuntimeError as e:
@@ -547,13 +548,22 @@ class Tensor:
         shape = self._value.shape
         if not shape:
             raise AssertionError("len(): a 0-D tensor has no length")
-        return shape[0]
+        return self._known_length("len")
 
     @errors.clean
     def __iter__(self) -> Iterator[Tensor]:
         if not self._value.shape:
             raise TypeError("(InvalidType) iter(): a 0-D tensor cannot be iterated over")
-        return (self[i] for i in range(self._value.shape[0]))
+        return (self[i] for i in range(self._known_length("iter")))
+
+    def _known_length(self, what: str) -> int:
+        n = self._value.shape[0]
+        if isinstance(n, Dim):
+            raise errors.NoValue(
+                f"{what}(): the length of axis 0 is not known while the program is built; paddle.shape(x)[0] is it as a "
+                "tensor"
+            )
+        return n
 
     @errors.clean
     def __contains__(self, element: Any) -> bool:
@@ -610,7 +620,9 @@ class Tensor:
         """
         new = value._value if isinstance(value, Tensor) else np.asarray(value)
         if isinstance(new, Value) or isinstance(self._value, Value):
-            self._rebind(Tensor.astype(value if isinstance(value, Tensor) else _make(jax.numpy.asarray(new)), self.dtype))
+            self._rebind(
+                Tensor.astype(value if isinstance(value, Tensor) else _make(jax.numpy.asarray(new)), self.dtype)
+            )
             return
         if tuple(new.shape) != tuple(self._value.shape):
             raise errors.ValueError_(f"set_value: the tensor has shape {list(self.shape)}, the value {list(new.shape)}")
@@ -705,65 +717,6 @@ class Tensor:
 
     def __jax_array__(self) -> jax.Array:
         return self._value
-
-
-class Parameter(Tensor):
-    """A tensor that a Layer trains. `trainable=False` means stop_gradient=True.
-
-    Attributes: `optimize_attr` (with "learning_rate", a factor), `regularizer`, `need_clip`, `is_distributed`.
-    """
-
-    persistable = True
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Parameter:
-        self = super().__new__(cls)
-        parameters[id(self)] = self
-        return self
-
-    def __init__(
-        self, value: Any, dtype: Any = None, trainable: bool = True, name: str | None = None, **attributes: Any
-    ):
-        super().__init__(value, dtype)
-        self._name = name
-        self._setup(trainable, **attributes)
-
-    def _setup(
-        self,
-        trainable: bool = True,
-        learning_rate: float = 1.0,
-        regularizer: Any = None,
-        need_clip: bool = True,
-        is_distributed: bool = False,
-    ) -> None:
-        self.optimize_attr = {"learning_rate": learning_rate}
-        self.regularizer = regularizer
-        self.need_clip = need_clip
-        self.is_distributed = is_distributed
-        self.stop_gradient = not trainable
-
-    @property
-    def trainable(self) -> bool:
-        return not self._stop
-
-    @trainable.setter
-    def trainable(self, value: bool) -> None:
-        if not isinstance(value, bool):
-            raise errors.ValueError_(f"trainable must be a bool, got {type(value).__name__}")
-        self.stop_gradient = not value
-
-    def __repr__(self) -> str:
-        return "Parameter containing:\n" + super().__repr__()
-
-    __str__ = __repr__
-
-
-def as_parameter(tensor: Tensor, name: str | None = None, trainable: bool = True, **attributes: Any) -> Parameter:
-    """A Parameter over the memory of a tensor without history."""
-    out = Parameter.__new__(Parameter)
-    out._storage, out._node, out._index, out._stop = tensor._storage, None, 0, True
-    out._name = name
-    out._setup(trainable, **attributes)
-    return out
 
 
 def _make(value: Any, node: Any = None, index: int = 0, stop: bool = True) -> Tensor:

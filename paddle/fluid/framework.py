@@ -10,7 +10,7 @@ import numpy as np
 
 from ..engine.dtype import to_dtype
 from ..engine.modes import modes
-from ..engine.tensor import Parameter
+from ..engine.parameter import Parameter
 from ..static.places import cpu_places, cuda_places, device_guard
 from ..static.program import (
     Program,

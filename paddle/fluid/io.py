@@ -6,7 +6,8 @@ import os
 from typing import Any
 
 from ..engine import errors
-from ..engine.tensor import Parameter, Tensor
+from ..engine.parameter import Parameter
+from ..engine.tensor import Tensor
 from ..framework.reader import batch
 from ..reader import buffered, cache, chain, compose, firstn, map_readers, multiprocess_reader, shuffle, xmap_readers
 from ..static import io as static_io

@@ -9,7 +9,7 @@ from ..engine.random import seed
 from ..engine.random import set_rng_state as set_cuda_rng_state
 from ..engine.modes import no_grad
 from ..engine.place import IPUPlace
-from ..engine.tensor import Parameter
+from ..engine.parameter import Parameter
 from .async_io import async_save, clear_async_save_task_queue
 from .io import load, save
 from .mode import disable_static, enable_static, in_dynamic_mode

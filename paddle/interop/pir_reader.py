@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..engine import errors
-from ..engine.tensor import Parameter, Tensor, _make
+from ..engine.parameter import Parameter
+from ..engine.tensor import Tensor, _make
 from ..engine.value import PROBES, Value
 from ..ir.program import Graph
 from ..ir.record import Recorder

@@ -23,9 +23,10 @@ from ..engine import errors, flags
 from ..engine.dispatch import _key_of, _share
 from ..engine.executable import TENSOR, Kernel
 from ..engine.modes import modes, set_mode
+from ..engine.parameter import Parameter
 from ..engine.storage import Storage
 from ..engine.tape import Node
-from ..engine.tensor import Parameter, Tensor, _make
+from ..engine.tensor import Tensor, _make
 from ..engine.value import PROBES, Dim, Held, Value
 from .program import Graph, InnerBlock, Operator, Pullback, State
 

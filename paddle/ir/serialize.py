@@ -23,7 +23,8 @@ from ..engine import autograd, errors
 from ..engine.dtype import DType, to_dtype
 from ..engine.executable import TENSOR, Frozen, Kernel, Sequence, Static
 from ..engine.op import host_kernel, registry
-from ..engine.tensor import Parameter, Tensor, _make, as_parameter
+from ..engine.parameter import Parameter, as_parameter
+from ..engine.tensor import Tensor, _make
 from ..engine.value import PROBES, Dim, Held, Value
 from ..utils.files import atomic_write
 from .control_flow import Branches, Loop

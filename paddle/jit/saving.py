@@ -9,7 +9,8 @@ from typing import Any
 
 from ..engine import errors
 from ..engine.modes import modes, set_mode
-from ..engine.tensor import Parameter, Tensor
+from ..engine.parameter import Parameter
+from ..engine.tensor import Tensor
 from ..engine.value import Value
 from ..ir.passes import apply
 from ..ir.program import Graph, Operator
@@ -98,6 +99,10 @@ def _program(layer: Any, function: StaticFunction, spec: Any, with_hook: bool) -
                 raise errors.ValueError_(
                     f"jit.save: nothing tells what the inputs of {function.function_spec} are: give input_spec, or call it first"
                 )
+        if not function._full_graph:  # what the function does to Python objects is no part of a file
+            function = StaticFunction(
+                function._dygraph_function, function._input_spec, True, function._class_instance, **function._options
+            )
         given = [_as_spec(s) for s in (spec if spec is not None else function._input_spec)]
         return function.get_concrete_program(*given)[1]
 
@@ -133,13 +138,13 @@ def _write(path: str, method: str, layer: Any, traced: Traced, output_spec: Any)
     graph = traced.graph
     fetches = graph.block.outputs[: traced.n_results]
     if output_spec is not None:
-        fetches = _chosen(fetches, traced.leaves, output_spec)
+        fetches = _chosen(fetches, output_spec)
     if not fetches:
         raise errors.ValueError_(f"jit.save: the method {method!r} returns no tensor")
     files.write_model(path, method, graph, list(graph.inputs), fetches)
 
 
-def _chosen(fetches: list[Value], leaves: list, wanted: Any) -> list[Value]:
+def _chosen(fetches: list[Value], wanted: Any) -> list[Value]:
     """The results that `output_spec` names: by tensors of the program, InputSpecs with a name, or numbers."""
     found = []
     for each in wanted if isinstance(wanted, (list, tuple)) else [wanted]:

@@ -9,6 +9,7 @@ import inspect
 import sys
 import types
 import warnings
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,8 @@ import numpy as np
 from ..engine import errors, flags
 from ..engine.dtype import default_dtype
 from ..engine.modes import modes
-from ..engine.tensor import Parameter, Tensor, _make
+from ..engine.parameter import Parameter
+from ..engine.tensor import Tensor, _make
 from ..ir.buckets import Buckets, from_environment
 from ..nn.layer import Layer
 from ..static.input_spec import InputSpec
@@ -33,7 +35,9 @@ from .transform.source import NoSource
 VARIANTS = 16  # programs for one kind of arguments, beyond which calls run eagerly
 PATIENCE = 3  # how often a call may change Python attributes before calls of its kind stay eager
 
-_breaks: list[str] = []
+KINDS = 512  # kinds of arguments whose programs are kept; then the oldest go
+
+_breaks: deque[str] = deque(maxlen=1000)
 
 
 class Switch:
@@ -123,7 +127,7 @@ class StaticFunction:
         self._eager: dict[Any, str] = {}
         self._changing: dict[Any, int] = {}
         self._moving: set[tuple[int, str]] = set()  # attributes of layers that are new tensors after each call
-        self._kept: list = []
+        self._kept: dict[Any, list] = {}  # by the kind of call: what its key needs alive
         self._last: Traced | None = None
         self._name: str | None = None
         functools.update_wrapper(self, function, updated=())
@@ -231,9 +235,17 @@ class StaticFunction:
                 raise
             return self._break(call, e, args, kwargs)
         self._programs.setdefault(call.key, []).append(traced)
-        self._kept += call.kept
+        self._keep(call)
         self._last = traced
         return self._run(traced, call.tensors)
+
+    def _keep(self, call: Call) -> None:
+        """Note a new kind of call, and forget the oldest when there are many."""
+        self._kept.setdefault(call.key, []).extend(call.kept)
+        while len(self._kept) > KINDS:
+            oldest = next(iter(self._kept))
+            for known in (self._kept, self._programs, self._eager, self._changing):
+                known.pop(oldest, None)  # type: ignore[attr-defined]
 
     def _run(self, traced: Traced, tensors: list[Tensor]) -> Any:
         return traced(tensors) if self._bucketed is None else self._bucketed.call(traced, tensors)
@@ -243,11 +255,12 @@ class StaticFunction:
         out = self.dygraph_function(*args, **kwargs)
         if isinstance(error, ChangesState):
             n = self._changing[call.key] = self._changing.get(call.key, 0) + 1
+            self._keep(call)
             if n < PATIENCE:
                 return out
         report = f"{self.__qualname__} runs eagerly: {_where(error)}{type(error).__name__}: {error}"  # type: ignore[attr-defined]
         self._eager[call.key] = report
-        self._kept += call.kept
+        self._keep(call)
         _breaks.append(report)
         if flags.debug_level() >= 1 or Shown.verbosity >= 1:
             print(f"[paddle-xla] {report}", file=sys.stderr)
@@ -263,7 +276,7 @@ class StaticFunction:
                 return ConcreteProgram(self.dygraph_function, traced), traced
         traced = call.trace()
         self._programs.setdefault(call.key, []).append(traced)
-        self._kept += call.kept
+        self._keep(call)
         self._last = self._last or traced
         return ConcreteProgram(self.dygraph_function, traced), traced
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import types
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,8 +13,9 @@ import jax.numpy as jnp
 
 from ..engine import autograd
 from ..engine.modes import modes, set_mode
+from ..engine.parameter import Parameter
 from ..engine.tape import AccumulateGrad, OpNode
-from ..engine.tensor import Parameter, Tensor, _make
+from ..engine.tensor import Tensor, _make
 from ..engine.value import PROBES, Dim, Value
 from ..ir.blocks import LoopStart, Recorded, settle
 from ..ir.program import Graph, InnerBlock, State
@@ -24,19 +28,35 @@ from .program import GraphFunction
 from .transform import convert
 
 MOST_WATCHED = 10_000  # entries of a list or dict from outside up to which changes of it are noticed
+MOST_COMPARED = 64  # entries up to which what it holds is a condition under which a program is used again
 _PLAIN = (bool, int, float, str, type(None))
 
 
 class Tracer(Recorder):
     """A recorder that also notes what the recorded function depends on beside its arguments."""
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph, once: bool = False):
         super().__init__(graph)
+        self.once = once
         self.graph.block = self.block = InnerBlock([], None)
         self.guards: dict[tuple, tuple[Callable, Any]] = {}
-        self.containers: dict[int, tuple[str, Any, Any]] = {}  # lists and dicts from outside: name, object, copy
+        self.containers: dict[int, tuple[str, Any, Any]] = {}  # what holds things outside: name, object, copy
+        self.variables: dict[
+            tuple, tuple[str, Callable, Callable, Any]
+        ] = {}  # globals, closures: name, read, write, first
         self.undefined: list[str] = []
+        self.made: list[weakref.ref] = []
         self.in_loop = 0
+
+    def append(self, draft: Any, inputs: list) -> Any:
+        out = super().append(draft, inputs)
+        self.made += map(weakref.ref, out if isinstance(out, tuple) else (out,))
+        return out
+
+    def note_effect(self, what: str) -> None:
+        """Called when the function does what every call has to do again."""
+        if not self.once:
+            raise ChangesState(f"the function calls {what}")
 
     def converted(self, function: Any) -> Any:
         """What a layer calls in place of its `forward`."""
@@ -48,6 +68,11 @@ class Tracer(Recorder):
         if found.tensor is not None and found.tensor._stop and not tensor._stop:
             found.tensor = tensor  # the one through which gradients flow
         return found
+
+    def note_text(self) -> None:
+        """Called when the elements of a tensor are wanted as text, such as in an f-string."""
+        if not self.once:
+            raise GraphBreak("the text of a tensor is asked for, which shows its elements; print(x) can be recorded")
 
     # ---- conditions under which the program is used again ----
     def note_attribute(self, owner: Any, name: str, value: Any) -> None:
@@ -62,23 +87,55 @@ class Tracer(Recorder):
             return
         names = function.__globals__
         for name in function.__code__.co_names:
-            value = names.get(name, Tracer)
-            self.watch(name, value)
-            if value.__class__ in _PLAIN:
-                self.guards.setdefault((id(names), name), (lambda name=name: names.get(name, Tracer), value))
+            self._note_variable((id(names), name), name, _Global(names, name))
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            try:
-                value = cell.cell_contents
-            except ValueError:
-                continue
-            self.watch(name, value)
-            if value.__class__ in _PLAIN:
-                self.guards.setdefault((id(cell), ""), (lambda cell=cell: cell.cell_contents, value))
+            self._note_variable((id(cell), ""), name, _Cell(cell))
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.note_container("of a default argument", value, lambda value=value: value)
 
-    def watch(self, name: str, value: Any) -> None:
-        """Remember what a list or a dict from outside holds before the function runs."""
-        if value.__class__ in (list, dict) and len(value) <= MOST_WATCHED:
-            self.containers.setdefault(id(value), (name, value, value.copy()))
+    def _note_variable(self, key: tuple, name: str, variable: Any) -> None:
+        if key in self.variables:
+            return
+        value = variable.read()
+        self.variables[key] = (name, variable.read, variable.write, value)
+        self.note_container(name, value, variable.read)
+        if value.__class__ in _PLAIN:
+            self.guards.setdefault(key, (variable.read, value))
+        elif isinstance(value, type) and value.__module__.partition(".")[0] not in _LIBRARIES:
+            for attribute, found in vars(value).items():
+                if found.__class__ in _PLAIN and not attribute.startswith("__"):
+                    self._note_variable((id(value), attribute), attribute, _Global(value, attribute))
+
+    def note_container(self, name: str, value: Any, read: Callable) -> None:
+        """Something from outside that the function reads: changes of it are noticed, and what it holds is a condition."""
+        if self.watch(name, value) and 0 < len(value) <= MOST_COMPARED and isinstance(value, (list, dict)):
+            self.guards.setdefault((id(value), "[]"), (lambda: _contents(read()), _contents(value)))
+
+    def watch(self, name: str, value: Any) -> bool:
+        """Remember what a list, a dict, a set or an object from outside holds before the function runs; whether it is
+        something that holds others."""
+        if isinstance(value, _HOLDERS):
+            if len(value) <= MOST_WATCHED and id(value) not in self.containers:
+                self.containers[id(value)] = (name, value, value.copy())
+            return True
+        if _is_users(value):
+            self.containers.setdefault(id(vars(value)), (name, vars(value), dict(vars(value))))
+        return False
+
+    def note_held(self, owner: Any, name: str, value: Any) -> None:
+        """An attribute was read of what may be an object from outside."""
+        found = self.containers.get(id(getattr(owner, "__dict__", None)))
+        if found is not None and found[2].get(name, Tracer) is value or isinstance(owner, (Layer, types.ModuleType)):
+            self.note_container(name, value, lambda: getattr(owner, name, None))
+
+    def watch_all(self, value: Any) -> None:
+        """Remember what the lists, dicts and objects in the arguments hold."""
+        stack = [value]
+        while stack:
+            found = stack.pop()
+            if isinstance(found, (list, dict, tuple)):
+                stack += found.values() if isinstance(found, dict) else found
+            self.watch("of an argument", found)
 
     def note_undefined(self, name: str) -> None:
         self.undefined.append(name)
@@ -158,7 +215,7 @@ class Traced:
         self.once = once
         self.python_changes: set[tuple[int, str]] = set()
         self.graph = Graph()
-        self.recorder = recorder = Tracer(self.graph)
+        self.recorder = recorder = Tracer(self.graph, once)
         self.grad = modes.grad
         self.arguments = [self._placeholder(name, tensor, spec) for name, tensor, spec in named]
         self.inputs = list(self.graph.inputs.values())
@@ -169,12 +226,16 @@ class Traced:
             for name, value in vars(layer).items():
                 if not name.startswith("_"):
                     recorder.watch(name, value)
+        filled = _filled(args, self.arguments), _filled(kwargs, self.arguments)
+        recorder.watch_all(filled)
         done = False
         with recorder, set_mode(segment=None, saved_hooks=None, ticks=None):
             try:
-                result = made(*_filled(args, self.arguments), **_filled(kwargs, self.arguments))
+                result = made(*filled[0], **filled[1])
                 self._collect(result, attributes)
                 self._check_containers()
+                self._check_variables()
+                del result
                 done = True
             except NameError as e:
                 names = [n for n in recorder.undefined if f"'{n}'" in str(e)]
@@ -185,11 +246,16 @@ class Traced:
                 if not done:
                     for _, container, copy in recorder.containers.values():
                         _refill(container, copy)
+                    for _, read, write, first in recorder.variables.values():
+                        if read() is not first:
+                            write(first)
                 attributes.restore(self.python_changes if done else set())
                 for tensor, *before in recorder.joined.values():
                     tensor._storage, tensor._node, tensor._index, tensor._stop = before
                 recorder.restore()
+        del filled
         self._finish()
+        self._check_escapes()
 
     def _placeholder(self, name: str, tensor: Any, spec: Any) -> Tensor:
         shape = spec.shape if spec is not None else tuple(tensor._value.shape)
@@ -211,7 +277,6 @@ class Traced:
         self.fetched: list[Tensor] = []
         leaves: list = []
         self.structure = flatten(result, leaves)
-        self.leaves = leaves
         self.places = [self._place(x) for x in leaves]
         self.n_results = len(self.fetched)
         self.attributes: list[Attribute] = []
@@ -244,17 +309,43 @@ class Traced:
         """What the function does to lists and dicts from outside is a reason against a program, unless it may happen
         once and has nothing to do with tensors."""
         for name, container, copy in self.recorder.containers.values():
-            now: list = list(container.items()) if isinstance(container, dict) else [*enumerate(container)]
-            old: list = list(copy.items()) if isinstance(copy, dict) else [*enumerate(copy)]
-            if len(now) == len(old) and all(a == c and b is d for (a, b), (c, d) in zip(now, old)):
+            if _same(container, copy):
                 continue
             leaves: list = []
-            flatten(container, leaves)
+            flatten(list(container) if isinstance(container, (set, deque)) else container, leaves)
             leaked = any(isinstance(x, Tensor) and isinstance(x._value, Value) for x in leaves)
             if self.once and not leaked:
                 continue
             raise ChangesState(
                 f"the function changes the {type(container).__name__} {name!r}, which lives longer than the call"
+            )
+
+    def _check_variables(self) -> None:
+        """The same for global variables and those of closures."""
+        for name, read, _, first in self.recorder.variables.values():
+            now = read()
+            if now is first:
+                continue
+            leaves: list = []
+            flatten(now, leaves)
+            if not self.once or any(isinstance(x, Tensor) and isinstance(x._value, Value) for x in leaves):
+                raise ChangesState(f"the function assigns {name!r}, which lives longer than the call")
+
+    def _check_escapes(self) -> None:
+        """A reason against a program: a tensor of the recording is alive outside, such as in an object that was returned.
+        It has no elements."""
+        made, self.recorder.made = self.recorder.made, []
+        if self.custom:  # hooks and PyLayers hold tensors
+            return
+        self.recorder.joined.clear()
+        own = {id(t) for b in self.graph.block.blocks() for t, _ in getattr(b, "joined", ())}
+        if not _alive(made, own):
+            return
+        gc.collect()
+        if _alive(made, own):
+            raise GraphBreak(
+                "the function puts a tensor into an object that lives longer than the call; tensors can be returned, in "
+                "lists, tuples and dicts"
             )
 
     def _fetch(self, tensor: Tensor) -> int:
@@ -268,6 +359,8 @@ class Traced:
 
             n = self._fetch(tensor_of(x))
             return lambda outs, n=n: int(outs[n])
+        if isinstance(x, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
+            raise GraphBreak(f"the function returns a {type(x).__name__}")
         if not isinstance(x, Tensor):
             return lambda outs: x
         n = self._fetch(x)
@@ -422,9 +515,85 @@ class Traced:
             attribute.write(outs)
 
 
+_HOLDERS = (list, dict, set, deque)
+
+
+def _is_users(value: Any) -> bool:
+    """Whether it is an object of a class of the user, whose attributes a function may change."""
+    kind = value.__class__
+    if isinstance(value, (Layer, Tensor, type, types.ModuleType, types.FunctionType)) or kind in _PLAIN:
+        return False
+    return kind.__module__.partition(".")[0] not in _LIBRARIES and isinstance(getattr(value, "__dict__", None), dict)
+
+
+_LIBRARIES = ("paddle", "numpy", "jax", "builtins", "logging", "functools")
+
+
+class _Global:
+    """A global variable of a function, or an attribute of a class."""
+
+    def __init__(self, names: Any, name: str):
+        self.names, self.name = names, name
+
+    def read(self) -> Any:
+        names = vars(self.names) if isinstance(self.names, type) else self.names
+        return names.get(self.name, Tracer)
+
+    def write(self, value: Any) -> None:
+        if isinstance(self.names, type):
+            setattr(self.names, self.name, value)
+        elif value is Tracer:
+            del self.names[self.name]
+        else:
+            self.names[self.name] = value
+
+
+class _Cell:
+    """A variable of a closure."""
+
+    def __init__(self, cell: Any):
+        self.cell = cell
+
+    def read(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return Tracer
+
+    def write(self, value: Any) -> None:
+        if value is Tracer:
+            del self.cell.cell_contents
+        else:
+            self.cell.cell_contents = value
+
+
+def _same(container: Any, copy: Any) -> bool:
+    if len(container) != len(copy):
+        return False
+    if isinstance(container, dict):
+        return all(k in copy and copy[k] is v for k, v in container.items())
+    if isinstance(container, set):
+        return container == copy
+    return all(a is b for a, b in zip(container, copy))
+
+
+def _contents(value: Any, depth: int = 3) -> Any:
+    """What a condition compares of a list or a dict: numbers and strings by their values, everything else by identity."""
+    if value.__class__ in _PLAIN:
+        return value.__class__, value
+    if isinstance(value, (list, tuple, dict)) and depth and len(value) <= MOST_COMPARED:
+        items = value.values() if isinstance(value, dict) else value
+        return tuple(value) if isinstance(value, dict) else len(value), [_contents(v, depth - 1) for v in items]
+    return id(value)
+
+
+def _alive(references: list, own: set[int]) -> bool:
+    return any(t is not None and id(t) not in own for t in (r() for r in references))
+
+
 def _refill(container: Any, content: Any) -> None:
     container.clear()
-    if isinstance(container, list):
+    if isinstance(container, (list, deque)):
         container.extend(content)
     else:
         container.update(content)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..engine import errors
-from ..engine.tensor import Parameter, Tensor, as_parameter
+from ..engine.parameter import Parameter, as_parameter
+from ..engine.tensor import Tensor
 from .layer import Layer, other_names
 
 

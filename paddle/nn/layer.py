@@ -13,7 +13,8 @@ import jax
 from ..engine import debug, errors
 from ..engine.dtype import default_dtype, to_dtype
 from ..engine.modes import Watch, modes
-from ..engine.tensor import Parameter, Tensor, _make
+from ..engine.parameter import Parameter
+from ..engine.tensor import Tensor, _make
 from ..utils import unique_name
 from .conversion import ConversionMethods
 from .parameter import make_parameter

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine.dtype import DType
+from ..engine.parameter import Parameter
 from ..engine.shape import CallableInt, Size
 from ..engine.storage import Storage
-from ..engine.tensor import Parameter
 
 
 class _Depth(threading.local):

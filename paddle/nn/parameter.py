@@ -12,7 +12,8 @@ from ..engine import errors
 from ..engine import place as places
 from ..engine.dtype import DType, to_dtype
 from ..engine.modes import modes, set_mode
-from ..engine.tensor import Parameter, Tensor, _make, as_parameter
+from ..engine.parameter import Parameter, as_parameter
+from ..engine.tensor import Tensor, _make
 from ..ops.creation import shape_of
 from ..utils import unique_name
 from . import initializer as init

@@ -12,10 +12,11 @@ import jax
 import numpy as np
 
 from ..engine import errors
-from ..engine import tensor as _tensor
 from ..engine.modes import modes
+from ..engine.parameter import Parameter
+from ..engine.parameter import parameters as alive_parameters
 from ..engine.row_sparse import SelectedRows
-from ..engine.tensor import Parameter, Tensor, _make
+from ..engine.tensor import Tensor, _make
 from ..engine.value import ABSTRACT, Value
 from ..nn.clip import ClipGradBase
 from ..regularizer import L2Decay, WeightDecayRegularizer
@@ -258,7 +259,7 @@ class Optimizer(errors.Explains):
         """The parameters; without a list of its own an optimizer serves all trainable ones."""
         if self._given is not None:
             return self._given
-        return [p for p in list(_tensor.parameters.values()) if not p._stop]
+        return [p for p in list(alive_parameters.values()) if not p._stop]
 
     @_parameter_list.setter
     def _parameter_list(self, parameters: Any) -> None:

@@ -1,6 +1,6 @@
 """Programs that are built first and run later."""
 
-from ..engine.tensor import Parameter
+from ..engine.parameter import Parameter
 from ..nn.parameter import create_parameter
 from ..ops.reduction import mean
 from . import amp, nn, variable

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..engine import autograd, errors
 from ..engine.modes import modes
-from ..engine.tensor import Parameter, Tensor
+from ..engine.parameter import Parameter
+from ..engine.tensor import Tensor
 from ..engine.value import Value
 from .program import default_main_program, programs
 

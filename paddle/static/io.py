@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
-from ..engine.tensor import Tensor, _make, as_parameter
+from ..engine.parameter import as_parameter
+from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
 from ..framework.io import load as _read_pickle
 from ..framework.io import save as _write_pickle

@@ -14,7 +14,8 @@ from ..engine import dtype as dtypes
 from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.modes import modes, set_mode
-from ..engine.tensor import Parameter, Tensor, _make
+from ..engine.parameter import Parameter
+from ..engine.tensor import Tensor, _make
 from ..engine.value import PROBES, Value
 from ..ir.program import Block, Graph, Operator, Pullback
 from ..ir.record import HostKernel, Recorder

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import errors
-from ..engine.tensor import Parameter, Tensor, _make
+from ..engine.parameter import Parameter
+from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
 from ..ir.text import _type
 from .block import BlockView, OperatorView

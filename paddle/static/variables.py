@@ -10,7 +10,8 @@ from ..engine import errors
 from ..engine import place as places
 from ..engine.dtype import to_dtype
 from ..engine.modes import modes
-from ..engine.tensor import Parameter, Tensor
+from ..engine.parameter import Parameter
+from ..engine.tensor import Tensor
 from ..engine.value import Value
 from ..nn.parameter import ParamAttr
 from ..ops.creation import full

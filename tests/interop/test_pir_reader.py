@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pir_support
 
 import paddle
-from paddle.engine.tensor import Parameter
+from paddle.engine.parameter import Parameter
 from paddle.interop.pir_reader import read_pir_model
 from paddle.ir.interpret import Tape
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import paddle
-from paddle.engine.tensor import as_parameter
+from paddle.engine.parameter import as_parameter
 from paddle.nn.clip import ClipGradBase, ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 
 

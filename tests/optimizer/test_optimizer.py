@@ -9,7 +9,7 @@ import pytest
 
 import paddle
 from paddle.engine.compile import count_compiles
-from paddle.engine.tensor import as_parameter
+from paddle.engine.parameter import as_parameter
 from paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from paddle.optimizer import lr
 from paddle.regularizer import L1Decay, L2Decay
@@ -238,10 +238,10 @@ def test_without_parameters_all_trainable_ones_with_a_gradient_are_served():
     train(opt, loss)
     np.testing.assert_allclose(values(a, b), OFFICIAL["sgd"], rtol=2e-5, atol=2e-6)
     assert idle.item() == 1 and frozen.item() == 1 and float(a.grad.abs().sum()) == 0 and frozen.grad.item() == 1
-    count = len(paddle.engine.tensor.parameters)
+    count = len(paddle.engine.parameter.parameters)
     del a, b, loss
     gc.collect()
-    assert len(paddle.engine.tensor.parameters) <= count - 2 and not opt._homes
+    assert len(paddle.engine.parameter.parameters) <= count - 2 and not opt._homes
 
 
 def test_parameters_in_the_first_place():

@@ -25,7 +25,7 @@ def checkpoint_guard() -> Segment:
 
 def save_dygraph(state_dict: dict, model_path: str) -> None:
     """Write the state of a layer (``model_path.pdparams``) or of an optimizer (``model_path.pdopt``)."""
-    from ...engine.tensor import Parameter
+    from ...engine.parameter import Parameter
     from ...framework.io import save
 
     layer = any(isinstance(v, Parameter) for v in state_dict.values())

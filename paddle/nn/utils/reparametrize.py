@@ -9,7 +9,8 @@ import numpy as np
 
 from ...engine import errors
 from ...engine.op import op
-from ...engine.tensor import Parameter, Tensor, as_parameter
+from ...engine.parameter import Parameter, as_parameter
+from ...engine.tensor import Tensor
 from ..initializer import Normal
 from ..layer import Layer
 from ..parameter import ParamAttr

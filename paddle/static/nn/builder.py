@@ -8,7 +8,8 @@ from typing import Any
 from ...engine import errors
 from ...engine.dtype import to_dtype
 from ...engine.modes import modes
-from ...engine.tensor import Parameter, Tensor, as_parameter
+from ...engine.parameter import Parameter, as_parameter
+from ...engine.tensor import Tensor
 from ...engine.value import Value
 from ...nn.parameter import make_parameter
 from ...utils import unique_name
