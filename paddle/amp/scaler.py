@@ -77,14 +77,22 @@ class AmpScaler(errors.Explains):
         self._enable = bool(enable)
         self._use_dynamic_loss_scaling = bool(enable and use_dynamic_loss_scaling)
         self._incr_ratio, self._decr_ratio = incr_ratio, decr_ratio
-        self._incr_every_n_steps, self._decr_every_n_nan_or_inf = incr_every_n_steps, decr_every_n_nan_or_inf
+        self._incr_every_n_steps = self._count("incr_every_n_steps", incr_every_n_steps)
+        self._decr_every_n_nan_or_inf = self._count("decr_every_n_nan_or_inf", decr_every_n_nan_or_inf)
         self._counts = _make(jnp.zeros(2, jnp.int32))
         self._found = _make(jnp.zeros((), bool))  # a gradient since the last update was infinite or NaN
         self._states: dict[int, tuple[OptimizerState, Any]] = {}  # by id of an optimizer; with what unscale_ found
         self._updates, self._earlier, self._warned = 0, None, False
         self._set_scale(init_loss_scaling)
 
+    def _count(self, what: str, n: Any) -> int:
+        if not isinstance(n, (int, np.integer)) or n < 1:
+            raise errors.ValueError_(f"{type(self).__name__}: {what} must be an int of at least 1, got {n!r}")
+        return int(n)
+
     def _set_scale(self, scale: float) -> None:
+        if not 0 < float(scale) < float("inf"):
+            raise errors.ValueError_(f"{type(self).__name__}: the scale must be positive and finite, got {scale}")
         self._init_loss_scaling = float(scale)
         self._scale = _make(jnp.asarray(self._init_loss_scaling, jnp.float32))
         self._inverse = _make(jnp.asarray(1 / self._init_loss_scaling, jnp.float32))
@@ -242,7 +250,7 @@ class AmpScaler(errors.Explains):
 
     def set_incr_every_n_steps(self, new_incr_every_n_steps: int) -> None:
         """Set after how many good steps in a row the scale grows."""
-        self._incr_every_n_steps = new_incr_every_n_steps
+        self._incr_every_n_steps = self._count("incr_every_n_steps", new_incr_every_n_steps)
 
     def get_decr_every_n_nan_or_inf(self) -> int:
         """After how many bad steps in a row the scale falls."""
@@ -250,7 +258,7 @@ class AmpScaler(errors.Explains):
 
     def set_decr_every_n_nan_or_inf(self, new_decr_every_n_nan_or_inf: int) -> None:
         """Set after how many bad steps in a row the scale falls."""
-        self._decr_every_n_nan_or_inf = new_decr_every_n_nan_or_inf
+        self._decr_every_n_nan_or_inf = self._count("decr_every_n_nan_or_inf", new_decr_every_n_nan_or_inf)
 
     # ---- state ----
     def state_dict(self) -> dict[str, Any]:

@@ -55,12 +55,13 @@ class PyLayerContext:
 class PyLayerNode(Node):
     """The tape node of one call of a PyLayer."""
 
-    __slots__ = ("kind", "context", "specs", "live", "n_outputs")
+    __slots__ = ("kind", "context", "specs", "shapes", "live", "n_outputs")
 
     def __init__(self, kind: type, context: PyLayerContext, inputs: list[Tensor], specs: list):
         self.live = [not t._stop and t._node is not None for t in inputs]
         super().__init__(tuple((t._node, t._index, True) if live else None for t, live in zip(inputs, self.live)))
         self.kind, self.context, self.specs = kind, context, specs
+        self.shapes = [t._value.shape for t in inputs]
         self.n_outputs = len(specs)
 
     @property
@@ -102,6 +103,11 @@ class PyLayerNode(Node):
             if gradient is not None and not isinstance(gradient, Tensor):
                 raise errors.TypeError_(
                     f"{self.name}.backward: gradient {i} must be a Tensor or None, got {type(gradient).__name__}"
+                )
+            if gradient is not None and gradient._value.shape != self.shapes[i] and gradient.is_dense():
+                raise errors.ValueError_(
+                    f"{self.name}.backward: gradient {i} has shape {list(gradient.shape)}, the input of forward "
+                    f"{list(self.shapes[i])}"
                 )
             results.append(gradient if record is not None or gradient is None else gradient._value)
         return results

@@ -125,6 +125,11 @@ def _run_hooks(node: Node, gradients: list, create_graph: bool) -> None:
                 result = gradient  # which the hook may have changed in place
             elif not isinstance(result, Tensor):
                 raise errors.TypeError_(f"register_hook: a hook returns a Tensor or None, got {type(result).__name__}")
+            elif payload(result).shape != payload(gradient).shape:
+                raise errors.ValueError_(
+                    f"register_hook: a hook of a gradient of shape {list(payload(gradient).shape)} returned one of shape "
+                    f"{list(payload(result).shape)}"
+                )
             gradients[index] = result if create_graph else payload(result)
 
 

@@ -73,7 +73,10 @@ def describe(value: Any) -> str:
         return f"{getattr(dtype, 'name', dtype)}{list(shape)}"
     if isinstance(value, (list, tuple)) and value and all(hasattr(v, "shape") for v in value):
         return "[" + ", ".join(map(describe, value)) + "]"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"a {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -114,8 +117,10 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict,
         return OutOfMemory(f"{name}: {first.removeprefix('RESOURCE_EXHAUSTED: ')}")
     if isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None:
         return TypeError_(name + ": " + re.sub(r"^[\w.]+\(\) ", "", first))  # the call itself: too many, too few
+    if "has been deleted" in first:  # an array that was donated to the step
+        return RuntimeError_(f"{name}: another thread changed a tensor in place while this call read it")
     pairs = [*zip(params, args), *kwargs.items()]
-    given = ", ".join(f"{p}={describe(a)}" for p, a in pairs)
+    given = "; got " + ", ".join(f"{p}={describe(a)}" for p, a in pairs) if pairs else ""
     if isinstance(error, AssertionError) and keep:
         return AssertionError(f"(InvalidArgument) {name}: {first}")
     if isinstance(error, (AttributeError, KeyError, AssertionError, UnboundLocalError)):
@@ -126,11 +131,11 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict,
         else:
             first = f"an argument is not what the function can work with ({first})"
     if isinstance(error, IndexError):
-        return IndexError_(f"{name}: {first}; got {given}")
+        return IndexError_(f"{name}: {first}{given}")
     if isinstance(error, TypeError) and keep:
-        return TypeError_(f"{name}: {first}; got {given}")
+        return TypeError_(f"{name}: {first}{given}")
     make = RuntimeError_ if isinstance(error, RuntimeError) else ValueError_
-    return make(f"{name}: {first}; got {given}")
+    return make(f"{name}: {first}{given}")
 
 
 def _without_tracers(text: str) -> str:

@@ -112,7 +112,7 @@ def _embedding(x, weight, padding_idx, by_frequency):
 @functools.partial(jax.jit, static_argnums=(2, 3, 4))
 def _row_gradient(x, cotangent, height, padding_idx, dtype):
     rows = x.reshape(-1)
-    values = cotangent.reshape(len(rows), -1).astype(dtype)
+    values = cotangent.reshape(len(rows), cotangent.shape[-1]).astype(dtype)
     if padding_idx is not None:
         values = jnp.where((rows == padding_idx)[:, None], 0, values)
     return RowSparse(rows, values, height)
