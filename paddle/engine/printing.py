@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import errors
+from .modes import modes
 from .value import ABSTRACT, Value
 
 _options: dict[str, Any] = {"precision": 8, "threshold": 1000, "edgeitems": 3, "sci_mode": False, "linewidth": 80}
@@ -116,6 +117,9 @@ def tensor_text(tensor: Any) -> str:
     """The official print of a tensor, such as ``Tensor(shape=[2], dtype=float32, place=Place(cpu), ...)``."""
     value = tensor._value
     if isinstance(value, Value):
+        note = getattr(modes.program, "note_text", None)
+        if note is not None:
+            note()
         return (
             f"var {tensor.name} : Tensor(shape={[int(d) for d in value.shape]}, dtype={tensor.dtype.name}, "
             f"stop_gradient={tensor.stop_gradient})"

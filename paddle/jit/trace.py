@@ -243,19 +243,24 @@ class Traced:
                     e.add_note(f"{names[0]!r} has a value in one branch only of a condition that a tensor decides")
                 raise
             finally:
-                if not done:
-                    for _, container, copy in recorder.containers.values():
-                        _refill(container, copy)
-                    for _, read, write, first in recorder.variables.values():
-                        if read() is not first:
-                            write(first)
+                self._put_back(done)
                 attributes.restore(self.python_changes if done else set())
-                for tensor, *before in recorder.joined.values():
-                    tensor._storage, tensor._node, tensor._index, tensor._stop = before
                 recorder.restore()
         del filled
         self._finish()
         self._check_escapes()
+
+    def _put_back(self, done: bool) -> None:
+        """What the recording changed outside is as it was; what may happen once stays when it is done."""
+        recorder = self.recorder
+        if not done:
+            for _, container, copy in recorder.containers.values():
+                _refill(container, copy)
+            for _, read, write, first in recorder.variables.values():
+                if read() is not first:
+                    write(first)
+        for tensor, *before in recorder.joined.values():
+            tensor._storage, tensor._node, tensor._index, tensor._stop = before
 
     def _placeholder(self, name: str, tensor: Any, spec: Any) -> Tensor:
         shape = spec.shape if spec is not None else tuple(tensor._value.shape)

@@ -312,6 +312,10 @@ def attribute(value: Any, name: str) -> Any:
         note = getattr(modes.program, "note_attribute", None)
         if note is not None:
             note(value, name, found)
+    elif modes.program is not None and not isinstance(value, Tensor):
+        held = getattr(modes.program, "note_held", None)
+        if held is not None:
+            held(value, name, found)
     return found
 
 
