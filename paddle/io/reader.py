@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..engine import errors
 from ..engine import place as places
 from .collate import default_collate_fn, default_convert_fn, to_tensors
-from .dataset import IterableDataset, NoLength, TensorDataset
+from .dataset import IterableDataset, NoLength
+from .fetch import Fetch
+from .pool import Pool, context_of
 from .sampler import BatchSampler
+from .worker import get_worker_info
 
 __all__ = ["DataLoader", "get_worker_info"]
-
-
-class WorkerInfo:
-    """What a worker knows of itself: `id`, `num_workers`, `dataset` and `seed`."""
-
-    def __init__(self, id: int, num_workers: int, dataset: Any, seed: int = 0):
-        self.id, self.num_workers, self.dataset, self.seed = id, num_workers, dataset, seed
-
-    def __repr__(self) -> str:
-        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers})"
-
-
-_current = threading.local()
-
-
-def get_worker_info() -> WorkerInfo | None:
-    """In a worker of a DataLoader (in its dataset or `worker_init_fn`): which one it is; elsewhere None."""
-    return getattr(_current, "info", None)
 
 
 class DataLoader:
     """Iterates over the batches of a dataset, as tensors on the current device.
 
-    Workers: ``num_workers > 0`` runs the workers in this process for now, one after the other. Batches, their order,
-    `get_worker_info()` and `worker_init_fn` are those of worker processes, which follow without a change of the API.
+    Worker processes (``num_workers > 0``) make the batches, in the same order as one process would, and pass them through
+    shared memory. Where the system can fork they are forked, so that datasets and functions need not be importable. A
+    process that was forked from one that has computed has no operators (XLA's threads do not come along): there, datasets
+    work with NumPy arrays; tensors can be made, read, and indexed with numbers and slices. With the start methods "spawn"
+    and "forkserver" operators work, on the CPU. Exceptions of a worker are raised here, with its traceback as cause.
 
     Args:
         dataset: a Dataset, anything with `__getitem__` and `__len__`, or an IterableDataset.
-        feed_list, use_shared_memory, persistent_workers, timeout: accepted; they concern static programs and processes.
+        feed_list: accepted; it concerns static programs.
         places: the device of the tensors (the first one, when it is a list); default the current device.
         return_list: accepted; a batch has the structure of a sample, with lists for tuples.
         batch_sampler: yields lists of indices; then `batch_size`, `shuffle`, `drop_last` and `sampler` stay unset.
@@ -50,15 +36,23 @@ class DataLoader:
         shuffle: random order in every epoch, drawn from NumPy's global generator.
         drop_last: leave out the last batch when it is not full.
         collate_fn: makes a batch of a list of samples; arrays in its result become tensors.
-        num_workers: see above.
+        num_workers: how many processes; 0 makes the batches in this one.
         use_buffer_reader: move the next batch to the device while the present one is used, where that is another device
             than the CPU.
-        prefetch_factor: batches that a worker prepares in advance.
-        worker_init_fn: called with its number when a worker starts.
+        prefetch_factor: batches that each worker prepares in advance.
+        use_shared_memory: False sends batches through the connection instead, which is also done where memory is short.
+        timeout: seconds to wait for a batch from a worker; 0 for no limit.
+        worker_init_fn: called with its number when a worker starts. Python's, NumPy's and the framework's random numbers
+            are seeded before, differently in each worker and epoch, from the seeds of this process.
+        persistent_workers: the workers stay for the next epoch.
         sampler: the order of the samples (not in the official signature).
+        multiprocessing_context: "fork", "spawn", "forkserver" or a context of `multiprocessing` (not in the official
+            signature); default what `multiprocessing.set_start_method` has set, else "fork" where the system has it.
 
     Raises:
         ValueError: arguments out of range or that exclude each other.
+        RuntimeError: while iterating, a worker was killed, or `timeout` has passed.
+        TypeError: something that cannot be pickled, for start methods other than "fork".
 
     Example:
         >>> loader = paddle.io.DataLoader([[1.0, 0], [2.0, 1], [3.0, 0]], batch_size=2)
@@ -88,6 +82,7 @@ class DataLoader:
         persistent_workers: bool = False,
         *,
         sampler: Any = None,
+        multiprocessing_context: Any = None,
     ):
         stream = isinstance(dataset, IterableDataset)
         for name, value, low in (
@@ -120,6 +115,10 @@ class DataLoader:
         self.prefetch_factor = prefetch_factor
         self.use_shared_memory, self.timeout, self.persistent_workers = use_shared_memory, timeout, persistent_workers
         self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
+        if multiprocessing_context is not None:
+            context_of(multiprocessing_context)
+        self._pool: Pool | None = None  # of persistent workers
         self.batch_sampler: Any = None
         if not stream:
             if batch_sampler is not None:
@@ -145,81 +144,43 @@ class DataLoader:
             if self.places is None
             else places.parse_place(self.places[0] if isinstance(self.places, (list, tuple)) else self.places).device()
         )
-        batches = self._stream_batches() if self.batch_sampler is None else self._indexed_batches()
-        fresh = self.collate_fn is default_collate_fn
-        tensors = (to_tensors(batch, device, copy=not fresh) for batch in batches)
+        fresh = self.num_workers or self.collate_fn is default_collate_fn
+        tensors = (to_tensors(batch, device, copy=not fresh) for batch in self._host_batches())
         on_cpu = device.platform == "cpu" if device is not None else places.current_place().is_cpu_place()
         return tensors if on_cpu or not self.use_buffer_reader else _one_ahead(tensors)
 
     def __call__(self) -> Iterator:
         return self.__iter__()
 
-    # ---- host batches ----
-    def _indexed_batches(self) -> Iterator:
-        dataset, collate, single = self.dataset, self.collate_fn, not self.auto_collate_batch
-        together = isinstance(dataset, TensorDataset) and collate is default_collate_fn
-        workers = [self._worker(i) for i in range(self.num_workers)]
-        for turn, indices in enumerate(self.batch_sampler):
-            with workers[turn % len(workers)] if workers else _nobody:
-                if single:
-                    batch = collate(dataset[indices[0]])
-                else:
-                    batch = dataset._batch(indices) if together else None
-                    if batch is None:
-                        batch = collate([dataset[i] for i in indices])
-            yield batch
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_pool": None}
 
-    def _stream_batches(self) -> Iterator:
-        if not self.num_workers:
-            yield from self._share(self.dataset)
-            return
-        turns = []
-        for worker in [self._worker(i) for i in range(self.num_workers)]:
-            with worker:
-                turns.append((worker, self._share(self.dataset)))
-        while turns:
-            for turn in list(turns):
-                worker, share = turn
-                with worker:
-                    batch = next(share, _END)
-                if batch is _END:
-                    turns.remove(turn)
-                else:
-                    yield batch
+    def _host_batches(self) -> Iterator:
+        fetch = Fetch(self.dataset, self.collate_fn, self.auto_collate_batch, self.batch_size, self.drop_last)
+        if self.num_workers:
+            return self._workers(fetch).run(self.batch_sampler, keep=self.persistent_workers)
+        return fetch.stream() if self.batch_sampler is None else map(fetch.batch, self.batch_sampler)
 
-    def _share(self, stream: Any) -> Iterator:
-        samples = iter(stream)
-        if not self.auto_collate_batch:
-            yield from map(self.collate_fn, samples)
-            return
-        while batch := list(itertools.islice(samples, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield self.collate_fn(batch)
-
-    def _worker(self, number: int) -> _Worker:
-        worker = _Worker(WorkerInfo(number, self.num_workers, self.dataset, number))
-        if self.worker_init_fn is not None:
-            with worker:
-                self.worker_init_fn(number)
-        return worker
+    def _workers(self, fetch: Fetch) -> Pool:
+        if self._pool is not None and self._pool.alive:
+            return self._pool
+        if get_worker_info() is not None:
+            raise errors.RuntimeError_(
+                "DataLoader: a worker of a DataLoader cannot have workers; use num_workers=0 there"
+            )
+        pool = Pool(
+            fetch,
+            self.num_workers,
+            self.worker_init_fn,
+            context_of(self.multiprocessing_context),
+            self.use_shared_memory,
+            self.prefetch_factor,
+            self.timeout,
+        )
+        self._pool = pool if self.persistent_workers else None
+        return pool
 
 
-class _Worker:
-    """While entered, `get_worker_info()` is this worker's."""
-
-    def __init__(self, info: WorkerInfo | None):
-        self.info = info
-
-    def __enter__(self) -> None:
-        if self.info is not None:
-            _current.info = self.info
-
-    def __exit__(self, *exc: Any) -> None:
-        if self.info is not None:
-            _current.info = None
-
-
-_nobody = _Worker(None)
 _END = object()
 
 

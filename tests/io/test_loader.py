@@ -147,15 +147,24 @@ def test_streams():
 
 
 def test_workers_have_numbers():
-    started = []
-    loader = DataLoader(
-        Stream(9, share=True),
-        batch_size=2,
-        num_workers=2,
-        worker_init_fn=lambda i: started.append((i, get_worker_info().num_workers)),
-    )
-    assert [b.reshape([-1]).tolist() for b in loader] == [[0, 2], [1, 3], [4, 6], [5, 7], [8]]
-    assert started == [(0, 2), (1, 2)] and get_worker_info() is None
+    class Told(Stream):
+        def __iter__(self):
+            yield from ([i.item(), self.told] for i in super().__iter__())
+
+    data = Told(9, share=True)
+
+    def tell(number):
+        get_worker_info().dataset.told = 10 * number + get_worker_info().num_workers
+
+    loader = DataLoader(data, batch_size=2, num_workers=2, worker_init_fn=tell)
+    assert [[t.tolist() for t in b] for b in loader] == [
+        [[0, 2], [2, 2]],
+        [[1, 3], [12, 12]],
+        [[4, 6], [2, 2]],
+        [[5, 7], [12, 12]],
+        [[8], [2]],
+    ]
+    assert get_worker_info() is None
     # each iterates over all of a stream that does not share, turn by turn (official)
     assert [b.reshape([-1]).tolist() for b in DataLoader(Stream(3), batch_size=2, num_workers=2)] == [
         [0, 1],

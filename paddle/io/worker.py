@@ -1,0 +1,234 @@
+"""A worker of a DataLoader: a process that makes batches and sends them to the process of the loader."""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import os
+import pickle
+import queue
+import random
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..engine.modes import Watch
+from ..engine.random import seed as seed_framework
+from ..engine.tensor import Tensor
+from .fetch import Fetch
+from .host import host_tensor, read
+from .transport import receive, send
+
+_GRACE = 2.0  # seconds for the sample in work when the loader is gone
+_LOOK = 5.0  # seconds between looks whether the process of the loader still lives
+
+
+@dataclass
+class WorkerInfo:
+    """What a worker knows of itself: `id`, `num_workers`, `dataset` and `seed`."""
+
+    id: int
+    num_workers: int
+    dataset: Any
+    seed: int = 0
+
+    def __repr__(self) -> str:
+        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed})"
+
+
+_current: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker of a DataLoader (in its dataset or `worker_init_fn`): which one it is; elsewhere None.
+
+    Example:
+        >>> paddle.io.get_worker_info()
+    """
+    return _current
+
+
+@dataclass
+class Job:
+    """What a worker is started with."""
+
+    fetch: Fetch
+    init: Callable | None
+    number: int
+    workers: int
+    shared: bool
+
+
+@dataclass
+class Task:
+    """What a worker is asked: `kind` is "epoch" (its number and the seed), "batch" (indices) or "next" (of the stream)."""
+
+    kind: str
+    epoch: int
+    value: Any = None
+
+
+@dataclass
+class Answer:
+    """What comes back: `kind` is "batch", "end" of the stream, or "error"."""
+
+    kind: str
+    epoch: int
+    value: Any = None
+
+
+@dataclass
+class Failure:
+    """An exception on its way to the process of the loader: pickled, and the traceback as text."""
+
+    pickled: bytes
+    text: str
+
+    @staticmethod
+    def of(error: BaseException) -> Failure:
+        """The exception itself where it can be pickled, else one of its nearest built-in class with the same words."""
+        kind = next((c for c in type(error).__mro__ if c.__module__ == "builtins"), RuntimeError)
+        if not issubclass(kind, Exception):  # SystemExit and the like end the worker, not the loader
+            kind = RuntimeError
+        for candidate in (
+            lambda: error if isinstance(error, Exception) else None,
+            lambda: kind(str(error)),
+            lambda: RuntimeError(f"{type(error).__name__}: {error}"),
+        ):
+            try:
+                made = candidate()
+                pickled = pickle.dumps(made)
+                if made is not None and str(pickle.loads(pickled)) == str(made):
+                    break
+            except Exception:  # noqa: S112  (whatever an exception of the user does when it is pickled)
+                continue
+        return Failure(pickled, "".join(traceback.format_exception(error)))
+
+
+class _Gone(BaseException):
+    """The loader has no more use for this worker."""
+
+
+class _Inbox:
+    """The tasks of a worker. They are read by a thread, which also notices when the loader is gone."""
+
+    def __init__(self, connection: Connection):
+        self.epoch, self.gone = 0, False
+        self.tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+        self.connection = connection
+        threading.Thread(target=self._read, name="paddle-tasks", daemon=True).start()
+
+    def _read(self) -> None:
+        parent = os.getppid()
+        try:
+            while True:
+                while not self.connection.poll(_LOOK):
+                    if os.getppid() != parent:
+                        raise EOFError
+                task = receive(self.connection)
+                self.epoch = task.epoch
+                self.tasks.put(task)
+        except (EOFError, OSError):
+            self.gone = True
+            self.tasks.put(None)
+            time.sleep(_GRACE)
+            os._exit(1)
+
+    def check(self) -> None:
+        if self.gone:
+            raise _Gone
+
+
+def work(connection: Connection, job: Job | bytes, close: list[Connection]) -> None:
+    """The life of a worker. `close`: ends of connections that belong to the process of the loader."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process of the loader, which ends the workers
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for other in close:
+        other.close()
+    gc.freeze()  # what came along stays where it is, in pages that the processes share
+    if Watch.forked:
+        _read_tensors_on_the_host()
+    else:
+        jax.config.update("jax_platforms", "cpu")
+    inbox = _Inbox(connection)
+    try:
+        _serve(connection, inbox, job)
+    except (_Gone, ConnectionError):
+        pass
+
+
+def _serve(connection: Connection, inbox: _Inbox, given: Job | bytes) -> None:
+    global _current
+    try:
+        job = pickle.loads(given) if isinstance(given, bytes) else given
+    except BaseException as e:
+        send(connection, Answer("error", 0, Failure.of(e)))
+        raise _Gone from None
+    _current = WorkerInfo(job.number, job.workers, job.fetch.dataset)
+    stream: Any = None
+    init = job.init
+    while (task := inbox.tasks.get()) is not None:
+        if task.epoch != inbox.epoch:
+            continue  # of an epoch that was left early
+        answer = Answer("batch", task.epoch)
+        try:
+            if task.kind == "epoch":
+                _seed(task.value + job.number)
+                stream = None
+                if init is not None:
+                    init(job.number)
+                    init = None
+                continue
+            if task.kind == "batch":
+                answer.value = job.fetch.batch(task.value, inbox.check)
+            else:
+                stream = job.fetch.stream(inbox.check) if stream is None else stream
+                answer.value = next(stream, _END)
+                if answer.value is _END:
+                    answer = Answer("end", task.epoch)
+        except BaseException as e:
+            inbox.check()
+            answer = Answer("error", task.epoch, Failure.of(e))
+        try:
+            send(connection, answer, job.shared)
+        except ConnectionError:
+            raise _Gone from None
+        except Exception as e:  # what cannot be pickled
+            send(connection, Answer("error", task.epoch, Failure.of(e)))
+        del answer  # its memory is free while the next batch is made
+
+
+_END = object()
+
+
+def _seed(seed: int) -> None:
+    """Python's, NumPy's and the framework's random numbers of this worker in this epoch."""
+    assert _current is not None
+    _current.seed = seed
+    random.seed(seed)
+    np.random.seed([seed & 0xFFFFFFFF, seed >> 32])
+    seed_framework(seed)
+
+
+def _read_tensors_on_the_host() -> None:
+    """In a forked process operators cannot run. Reading elements of a tensor, as datasets do, needs none."""
+    indexed = Tensor.__getitem__
+
+    def getitem(self: Tensor, index: Any) -> Any:
+        parts = index if isinstance(index, tuple) else (index,)
+        if all(isinstance(p, (int, slice, np.integer, type(None), type(...))) for p in parts) and not any(
+            isinstance(p, builtins.bool) for p in parts
+        ):
+            return host_tensor(np.array(read(self)[index]))
+        return indexed(self, index)
+
+    Tensor.__getitem__ = getitem
