@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 
 from . import errors
+from .modes import Watch
 
 _BACKENDS = {"cpu": "cpu", "gpu": "gpu", "tpu": "tpu"}
 _KNOWN = ("cpu", "gpu", "tpu", "xpu", "npu", "mlu", "ipu", "dcu", "gcu", "intel_hpu")
@@ -179,9 +181,21 @@ def memory_limit() -> int:
 def put(arrays: Any, device: jax.Device | None = None) -> Any:
     """Arrays (a tree of them) on a device. On the current device they stay free to move ("uncommitted" in JAX's words):
     executables distinguish the two, and would be compiled once for each."""
+    if Watch.forked:
+        return jax.device_put(jax.tree.map(_aligned, arrays), jax.devices("cpu")[0])
     if device is not None and device == current_place().device():
         device = None
     return jax.device_put(arrays, device)
+
+
+def _aligned(array: Any) -> np.ndarray:
+    """A copy that the CPU device takes as it is. Copying others is work for threads, which a forked process lacks."""
+    array = np.asarray(array)
+    memory = np.empty(array.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    out = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    out[...] = array
+    return out
 
 
 _places: dict[jax.Device, Place] = {}
