@@ -193,8 +193,9 @@ def _scatter_flat(values, index, shape, axes):
     lead = values.shape[:2]
     rows = int(np.prod(lead))
     size = int(np.prod([shape[a] for a in axes]))
-    at = (jnp.arange(rows)[:, None], index.reshape(rows, -1))
-    flat = jnp.zeros((rows, size), values.dtype).at[at].add(values.reshape(rows, -1))
+    flat = (rows, int(np.prod(values.shape[2:])))  # not -1, which is ambiguous where there are no rows
+    at = (jnp.arange(rows)[:, None], index.reshape(flat))
+    flat = jnp.zeros((rows, size), values.dtype).at[at].add(values.reshape(flat))
     return flat.reshape(shape)
 
 
@@ -653,8 +654,9 @@ def fractional_max_pool3d(x, output_size, kernel_size=None, random_u=None, retur
 def _unpool(x, indices, output_size):
     rows = x.shape[0] * x.shape[1]
     size = int(np.prod(output_size))
-    at = (jnp.arange(rows)[:, None], indices.reshape(rows, -1))
-    flat = jnp.zeros((rows, size), x.dtype).at[at].set(x.reshape(rows, -1))
+    flat = (rows, int(np.prod(x.shape[2:])))
+    at = (jnp.arange(rows)[:, None], indices.reshape(flat))
+    flat = jnp.zeros((rows, size), x.dtype).at[at].set(x.reshape(flat))
     return flat.reshape(x.shape[:2] + tuple(output_size))
 
 

@@ -487,7 +487,7 @@ def affine_grid(theta, out_shape, align_corners=True):
     shape = tuple(_numbers(out_shape))
     n = len(shape) - 2
     fits = n in (2, 3) and list(theta.shape) == [shape[0], n, n + 1]
-    if not fits or not all(isinstance(s, int) and s > 0 for s in shape):
+    if not fits or not all(isinstance(s, int) and s >= (i > 0) for i, s in enumerate(shape)):
         raise errors.ValueError_(
             f"affine_grid: theta [N, 2, 3] with out_shape [N, C, H, W], or [N, 3, 4] with [N, C, "
             f"D, H, W] are required, got {list(theta.shape)} and {list(shape)}"
@@ -552,8 +552,8 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=Tr
             at = _reflect(at, length, align_corners)
         else:
             at = jnp.clip(at, -2, length + 1)  # further out is outside as well, and has finite weights
-        coordinates.append(at.reshape(x.shape[0], -1))
-    flat = x.reshape(x.shape[0], x.shape[1], -1)
+        coordinates.append(at.reshape(x.shape[0], int(np.prod(places))))
+    flat = x.reshape(*x.shape[:2], int(np.prod(lengths)))
 
     def read(corner):
         inside, index = True, 0
