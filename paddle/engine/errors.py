@@ -107,7 +107,7 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict,
         return error
     if isinstance(error, _FOREIGN) or _passed_through_user_code(error):
         return error
-    if "engine.value.Value'" in text:  # given to something that computes
+    if _of_a_program((*args, *kwargs.values())):
         return NoValue(
             f"{name}: {NO_VALUE}, it is a variable of a program: give it to operators while that program is built, and "
             "fetch it with Executor.run"
@@ -146,6 +146,17 @@ def _without_tracers(text: str) -> str:
 
 
 _FOREIGN = (NotImplementedError, OSError, ImportError, StopIteration, SyntaxError, Warning, EOFError)
+
+
+def _of_a_program(args: Any) -> bool:
+    """Whether variables of a program were given while none is being built."""
+    from .modes import modes
+    from .value import Value
+
+    flat = [x for a in args for x in (a if isinstance(a, (list, tuple)) else [a])]
+    return modes.program is None and any(
+        isinstance(getattr(getattr(x, "_storage", 0), "value", 0), Value) for x in flat
+    )
 
 
 def _passed_through_user_code(error: BaseException) -> bool:
