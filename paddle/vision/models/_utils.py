@@ -1,62 +1,18 @@
-"""What the networks share: convolutions with normalisation, widths, weights by name."""
+"""What the networks share: widths, weights by name, parts of networks."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 from ... import nn
 from ...engine import errors
 from ...utils.download import cache_home, get_weights_path_from_url
+from ..ops import ConvNormActivation
+
+__all__ = ["ConvNormActivation", "IntermediateLayerGetter", "load_weights"]
 
 Weights = dict[str, tuple[str, str]]
-
-
-class ConvNormActivation(nn.Sequential):
-    """A convolution, a normalisation and an activation; either of the last two may be left out.
-
-    Args:
-        in_channels, out_channels, kernel_size, stride, groups, dilation: of the convolution.
-        padding: default: the one that keeps the size at stride 1.
-        norm_layer: makes the normalisation from a number of channels; None leaves it out.
-        activation_layer: makes the activation; None leaves it out.
-        bias: whether the convolution has one; default: when there is no normalisation.
-    """
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any = 3,
-        stride: Any = 1,
-        padding: Any = None,
-        groups: int = 1,
-        norm_layer: Callable[..., nn.Layer] | None = nn.BatchNorm2D,
-        activation_layer: Callable[..., nn.Layer] | None = nn.ReLU,
-        dilation: int = 1,
-        bias: bool | None = None,
-    ):
-        if padding is None:
-            padding = (kernel_size - 1) // 2 * dilation
-        bias_attr = None if (norm_layer is None if bias is None else bias) else False
-        layers: list[nn.Layer] = [
-            nn.Conv2D(
-                in_channels,
-                out_channels,
-                kernel_size,
-                stride,
-                padding,
-                dilation=dilation,
-                groups=groups,
-                bias_attr=bias_attr,
-            )
-        ]
-        if norm_layer is not None:
-            layers.append(norm_layer(out_channels))
-        if activation_layer is not None:
-            layers.append(activation_layer())
-        super().__init__(*layers)
 
 
 def _make_divisible(v: float, divisor: int = 8, min_value: int | None = None) -> int:

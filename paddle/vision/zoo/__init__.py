@@ -1,6 +1,8 @@
-"""A library of networks by name: `list_models()`, `create_model(name)`."""
+"""A library of networks by name: `list_models()`, `create_model(name)`.
 
-from . import convnext, dla, ghostnet, hrnet, levit, mlp, mobile, official, pphgnet, pplcnet, pvt, regnet, repvgg, resnet, swin, tnt, vit
+`paddle.hub` serves it too: `paddle.hub.load(paddle.vision.zoo.__path__[0], "resnet18_vd", source="local")`.
+"""
+
 from .registry import create_model, list_models
 
 __all__ = ["list_models", "create_model"]

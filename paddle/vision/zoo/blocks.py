@@ -25,9 +25,7 @@ def conv_bn(
     dilation: int = 1,
 ) -> nn.Sequential:
     """A convolution, batch normalisation and an activation."""
-    return ConvNormActivation(
-        inputs, outputs, kernel, stride, padding, groups, activation_layer=act, dilation=dilation
-    )
+    return ConvNormActivation(inputs, outputs, kernel, stride, padding, groups, activation_layer=act, dilation=dilation)
 
 
 class SqueezeExcite(nn.Layer):

@@ -98,6 +98,4 @@ def _size(name: str, **options: Any) -> dict[str, Any]:
 
 
 register("convnext", ConvNeXt, {f"convnext_{n}": _size(n) for n in SIZES if n != "huge"})
-register(
-    "convnext", ConvNeXt, {f"convnextv2_{n}": _size(n, scale=None) for n in SIZES if n not in ("small", "xlarge")}
-)
+register("convnext", ConvNeXt, {f"convnextv2_{n}": _size(n, scale=None) for n in SIZES if n not in ("small", "xlarge")})

@@ -105,13 +105,13 @@ class HRNet(nn.Layer):
         super().__init__()
         self.stem = nn.Sequential(conv_bn(3, 64, 3, 2), conv_bn(64, 64, 3, 2))
         self.layer1 = chain(Bottleneck, 64, planes, blocks[0], squeeze)
-        self.transitions, self.stages = nn.LayerList(), nn.LayerList()
+        self.stages = nn.LayerList()
         widths: tuple[int, ...] = (4 * planes,)
         for stage, (count, depth) in enumerate(zip(modules, blocks[1:]), 2):
             base = width if isinstance(width, int) else width[stage - 2]
             wanted = tuple(base * 2**i for i in range(stage))
-            self.transitions.append(self._transition(widths, wanted))
-            self.stages.append(nn.Sequential(*(Module(wanted, depth, squeeze) for _ in range(count))))
+            modules_here = nn.Sequential(*(Module(wanted, depth, squeeze) for _ in range(count)))
+            self.stages.append(nn.LayerList([self._transition(widths, wanted), modules_here]))
             widths = wanted
         heads = (32, 64, 128, 256)
         self.expand = nn.LayerList([chain(Bottleneck, w, h, 1, squeeze) for w, h in zip(widths, heads)])
@@ -136,9 +136,9 @@ class HRNet(nn.Layer):
 
     def forward(self, x: Any) -> Any:
         pictures = [self.layer1(self.stem(x))]
-        for transition, stage in zip(self.transitions, self.stages):
+        for transition, modules in self.stages:
             last = len(pictures) - 1
-            pictures = stage([layer(pictures[min(i, last)]) for i, layer in enumerate(transition)])
+            pictures = modules([layer(pictures[min(i, last)]) for i, layer in enumerate(transition)])
         y = self.expand[0](pictures[0])
         for down, expand, picture in zip(self.down, self.expand[1:], pictures[1:]):
             y = expand(picture) + down(y)

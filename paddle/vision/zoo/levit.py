@@ -29,9 +29,7 @@ class LinearNorm(nn.Layer):
 class Attention(nn.Layer):
     """Attention with a learnt bias for each distance; keys are narrower than values; `stride` thins out the queries."""
 
-    def __init__(
-        self, width: int, outputs: int, key: int, heads: int, ratio: int, edge: int, stride: int = 1
-    ):
+    def __init__(self, width: int, outputs: int, key: int, heads: int, ratio: int, edge: int, stride: int = 1):
         super().__init__()
         self.heads, self.key, self.value, self.edge, self.stride = heads, key, ratio * key, edge, stride
         self.biases = self.create_parameter([heads, edge * edge], default_initializer=Constant(0.0))

@@ -72,9 +72,7 @@ class PatchMlp(nn.Layer):
         num_classes: outputs.
     """
 
-    def __init__(
-        self, block: Any, patch: int, width: int, depth: int, img_size: int = 224, num_classes: int = 1000
-    ):
+    def __init__(self, block: Any, patch: int, width: int, depth: int, img_size: int = 224, num_classes: int = 1000):
         super().__init__()
         length = (img_size // patch) ** 2
         self.stem = PatchEmbed(patch, width)

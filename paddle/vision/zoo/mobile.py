@@ -113,6 +113,11 @@ class Universal(nn.Layer):
 BLOCKS = {"conv": Conv, "separable": Separable, "inverted": Inverted, "fused": Fused, "universal": Universal}
 
 
+def round_half_up(v: float) -> int:
+    """The nearest multiple of 8."""
+    return int(v + 4) // 8 * 8
+
+
 class MobileNet(nn.Layer):
     """Stages of blocks by a table.
 
@@ -123,6 +128,7 @@ class MobileNet(nn.Layer):
         width, depth: factors of the channels and repeats.
         act: activation.
         fixed: stem, last convolution and the repeats of the outer stages are not scaled.
+        nearest: widths go to the nearest multiple of 8, however much they shrink.
         pooled_features: the last convolution comes after the mean over the picture.
         num_classes: outputs.
     """
@@ -136,13 +142,14 @@ class MobileNet(nn.Layer):
         depth: float = 1.0,
         act: Any = nn.Silu,
         fixed: bool = False,
+        nearest: bool = False,
         pooled_features: bool = False,
         num_classes: int = 1000,
     ):
         super().__init__()
 
         def scaled(channels: int) -> int:
-            return make_divisible(channels * width)
+            return max(8, round_half_up(channels * width)) if nearest else make_divisible(channels * width)
 
         stem = stem if fixed else scaled(stem)
         features = features or (1280 if fixed else scaled(1280))
@@ -259,7 +266,7 @@ register(
     "efficientnetv2",
     MobileNet,
     {
-        f"efficientnetv2_{n}": {"stages": _V2B, "width": SIZES[n][0], "depth": SIZES[n][1]}
+        f"efficientnetv2_{n}": {"stages": _V2B, "width": SIZES[n][0], "depth": SIZES[n][1], "nearest": True}
         for n in ("b0", "b1", "b2", "b3")
     },
 )
@@ -355,7 +362,13 @@ register(
     "mobilenetv4",
     MobileNet,
     {
-        f"mobilenetv4_conv_{n}": {"stages": table, "stem": stem, "act": nn.ReLU, "features": 1280, "pooled_features": True}
+        f"mobilenetv4_conv_{n}": {
+            "stages": table,
+            "stem": stem,
+            "act": nn.ReLU,
+            "features": 1280,
+            "pooled_features": True,
+        }
         for n, (stem, table) in V4.items()
     },
 )

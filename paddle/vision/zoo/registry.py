@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
+import importlib
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -22,6 +24,16 @@ class Entry(NamedTuple):
 
 
 _entries: dict[str, Entry] = {}
+FAMILIES = (
+    "official convnext dla ghostnet hrnet levit mlp mobile pphgnet pplcnet pvt regnet repvgg resnet swin tnt vit"
+).split()
+
+
+@functools.cache
+def load_families() -> None:
+    """Imports the families, at the first use: `import paddle` does not wait for them."""
+    for family in FAMILIES:
+        importlib.import_module(f"{__package__}.{family}")
 
 
 def _normal(name: str) -> str:
@@ -47,6 +59,7 @@ def list_models(filter: str | None = None) -> list[str]:
         >>> paddle.vision.list_models("dla60*")
         ['dla60', 'dla60x', 'dla60x_c']
     """
+    load_families()
     pattern = None if filter is None else filter.lower()
     return sorted(
         entry.name
@@ -73,6 +86,7 @@ def create_model(name: str, num_classes: int = 1000, pretrained: bool | str = Fa
         >>> paddle.vision.create_model("shufflenet_v2_x0_25", num_classes=5)(paddle.zeros([1, 3, 32, 32])).shape
         [1, 5]
     """
+    load_families()
     entry = _entries.get(_normal(name)) if isinstance(name, str) else None
     if entry is None:
         import difflib

@@ -34,9 +34,7 @@ class RepVGG(nn.Layer):
         num_classes: outputs.
     """
 
-    def __init__(
-        self, depths: tuple[int, ...], factors: tuple[float, ...], groups: int = 1, num_classes: int = 1000
-    ):
+    def __init__(self, depths: tuple[int, ...], factors: tuple[float, ...], groups: int = 1, num_classes: int = 1000):
         super().__init__()
         inputs = min(64, int(64 * factors[0]))
         blocks: list[nn.Layer] = [Block(3, inputs, 2, 1)]

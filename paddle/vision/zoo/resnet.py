@@ -24,10 +24,7 @@ class MultiScale(nn.Layer):
         self.scale = scale
         self.first = first  # of its stage: the parts do not see each other
         self.convs = nn.LayerList(
-            [
-                nn.Conv2D(width, width, 3, stride, padding=1, groups=groups, bias_attr=False)
-                for _ in range(scale - 1)
-            ]
+            [nn.Conv2D(width, width, 3, stride, padding=1, groups=groups, bias_attr=False) for _ in range(scale - 1)]
         )
         self.norms = nn.LayerList([nn.BatchNorm2D(width) for _ in range(scale - 1)])
         self.act = nn.ReLU()
@@ -180,9 +177,7 @@ D = {"deep_stem": 32, "average": True}
 
 
 def _members(prefix: str, depths: tuple[int, ...], suffix: str = "", **options: Any) -> dict[str, dict[str, Any]]:
-    return {
-        f"{prefix}{n}{suffix}": {"depths": DEPTHS[n], "basic": n in (18, 34), **options} for n in depths
-    }
+    return {f"{prefix}{n}{suffix}": {"depths": DEPTHS[n], "basic": n in (18, 34), **options} for n in depths}
 
 
 register("resnet", ResNet, _members("resnet", (26, 200)))

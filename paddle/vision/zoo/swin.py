@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import concat, nn, to_tensor
+from ...engine import errors
 from ...nn import functional as F
 from .blocks import Mlp, classifier, token
 from .registry import register
@@ -101,7 +102,7 @@ class Swin(nn.Layer):
         width: of the first stage; it doubles.
         depths, heads: of the stages.
         window: edge of a window.
-        img_size: edge of the picture; its quarter must be divisible by 8 windows, or the last stages be one window.
+        img_size: edge of the picture; windows must fill the picture of every stage.
         num_classes: outputs.
     """
 
@@ -124,9 +125,11 @@ class Swin(nn.Layer):
                 layers.append(Merge(width))
                 width, size = 2 * width, size // 2
             edge = min(window, size)
-            layers += [
-                Block(width, h, edge, edge // 2 if j % 2 and size > edge else 0, size) for j in range(depth)
-            ]
+            if size % edge or (i < 3 and size % 2):
+                raise errors.ValueError_(
+                    f"Swin: img_size, {img_size} gives stage {i + 1} an edge of {size}, which windows of {window} do not fill"
+                )
+            layers += [Block(width, h, edge, edge // 2 if j % 2 and size > edge else 0, size) for j in range(depth)]
         self.layers = nn.Sequential(*layers)
         self.norm = nn.LayerNorm(width)
         self.head = classifier(width, num_classes)

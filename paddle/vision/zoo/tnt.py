@@ -37,8 +37,9 @@ class Block(nn.Layer):
         self.attn_in = Attention(inner, 4)
         self.norm_mlp_in = nn.LayerNorm(inner)
         self.mlp_in = Mlp(inner, 4 * inner)
-        self.norm1_proj = nn.LayerNorm(inner)
-        self.proj = nn.Linear(inner * pixels, outer)
+        self.norm1_proj = nn.LayerNorm(inner * pixels)
+        self.proj = nn.Linear(inner * pixels, outer, bias_attr=False)
+        self.norm2_proj = nn.LayerNorm(outer)
         self.norm_out = nn.LayerNorm(outer)
         self.attn_out = Attention(outer, heads)
         self.norm_mlp = nn.LayerNorm(outer)
@@ -49,7 +50,7 @@ class Block(nn.Layer):
         pixel = pixel + self.attn_in(self.norm_in(pixel))
         pixel = pixel + self.mlp_in(self.norm_mlp_in(pixel))
         n, length, _ = patch.shape
-        joined = self.proj(self.norm1_proj(pixel).reshape([n, length - 1, -1]))
+        joined = self.norm2_proj(self.proj(self.norm1_proj(pixel.reshape([n, length - 1, -1]))))
         patch = concat([patch[:, :1], patch[:, 1:] + joined], axis=1)
         patch = patch + self.attn_out(self.norm_out(patch))
         return pixel, patch + self.mlp(self.norm_mlp(patch))
@@ -90,11 +91,11 @@ class TNT(nn.Layer):
 
     def forward(self, x: Any) -> Any:
         n = x.shape[0]
-        x = self.pixel(x)
-        channels, height, width = x.shape[1:]
-        x = x.reshape([n, channels, height // 4, 4, width // 4, 4]).transpose([0, 2, 4, 1, 3, 5])
-        pixel = (x.reshape([-1, channels, 4, 4]) + self.pixel_pos).flatten(2).transpose([0, 2, 1])
-        patch = self.norm2_proj(self.proj(self.norm1_proj(pixel.reshape([n, -1, 16 * channels]))))
+        height, width = x.shape[2:]
+        x = x.reshape([n, 3, height // 16, 16, width // 16, 16]).transpose([0, 2, 4, 1, 3, 5])
+        x = self.pixel(x.reshape([-1, 3, 16, 16]))
+        pixel = (x + self.pixel_pos).flatten(2).transpose([0, 2, 1])
+        patch = self.norm2_proj(self.proj(self.norm1_proj(pixel.reshape([n, -1, 16 * x.shape[1]]))))
         patch = concat([self.cls_token.expand([n, -1, -1]), patch], axis=1) + self.patch_pos
         _, patch = self.blocks((pixel, patch))
         return self.head(self.norm(patch)[:, 0])

@@ -134,10 +134,7 @@ class BEiT(nn.Layer):
         self.cls_token = token(self, 1, 1, width)
         self.patch_embed = PatchEmbed(patch, width)
         self.blocks = nn.Sequential(
-            *(
-                Block(width, heads, attention=RelativeAttention(width, heads, edge), scale=scale)
-                for _ in range(depth)
-            )
+            *(Block(width, heads, attention=RelativeAttention(width, heads, edge), scale=scale) for _ in range(depth))
         )
         self.norm = nn.LayerNorm(width, epsilon=1e-6)
         self.head = classifier(width, num_classes)
