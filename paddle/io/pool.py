@@ -96,7 +96,9 @@ class Pool:
         held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             with warnings.catch_warnings():  # of forks in programs with threads: workers stay away from those of XLA
-                warnings.filterwarnings("ignore", message=r"(os\.fork\(\) was called|This process .* is multi-threaded)")
+                warnings.filterwarnings(
+                    "ignore", message=r"(os\.fork\(\) was called|This process .* is multi-threaded)"
+                )
                 process.start()
             self._processes.append(process)
         finally:
@@ -112,14 +114,15 @@ class Pool:
         self._finalizer()
 
     # ---- an epoch ----
-    def run(self, batches: Iterable | None, keep: bool) -> Iterator:
-        """The batches of one epoch: of the given indices, or of the stream. `keep`: the workers stay for the next one."""
+    def run(self, batches: Iterable | None, number: int, keep: bool) -> Iterator:
+        """The batches of one epoch, whose number goes into the seeds: of the given indices, or of the stream. `keep`: the
+        workers stay for the next one."""
         self.epoch += 1
         mine = self.epoch
         try:
-            seed = _epoch_seed(mine)
-            for number in range(self.workers):
-                self._ask(number, "epoch", seed)
+            seed = _epoch_seed(number)
+            for worker in range(self.workers):
+                self._ask(worker, "epoch", seed)
             answers = self._streamed() if batches is None else self._indexed(iter(batches))
             for batch in answers:
                 yield batch

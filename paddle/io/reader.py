@@ -119,6 +119,7 @@ class DataLoader:
         if multiprocessing_context is not None:
             context_of(multiprocessing_context)
         self._pool: Pool | None = None  # of persistent workers
+        self._epochs = 0
         self.batch_sampler: Any = None
         if not stream:
             if batch_sampler is not None:
@@ -158,7 +159,8 @@ class DataLoader:
     def _host_batches(self) -> Iterator:
         fetch = Fetch(self.dataset, self.collate_fn, self.auto_collate_batch, self.batch_size, self.drop_last)
         if self.num_workers:
-            return self._workers(fetch).run(self.batch_sampler, keep=self.persistent_workers)
+            self._epochs += 1
+            return self._workers(fetch).run(self.batch_sampler, self._epochs, keep=self.persistent_workers)
         return fetch.stream() if self.batch_sampler is None else map(fetch.batch, self.batch_sampler)
 
     def _workers(self, fetch: Fetch) -> Pool:

@@ -95,18 +95,15 @@ class Failure:
     @staticmethod
     def of(error: BaseException) -> Failure:
         """The exception itself where it can be pickled, else one of its nearest built-in class with the same words."""
-        kind = next((c for c in type(error).__mro__ if c.__module__ == "builtins"), RuntimeError)
-        if not issubclass(kind, Exception):  # SystemExit and the like end the worker, not the loader
-            kind = RuntimeError
-        for candidate in (
-            lambda: error if isinstance(error, Exception) else None,
-            lambda: kind(str(error)),
-            lambda: RuntimeError(f"{type(error).__name__}: {error}"),
-        ):
+        candidates = [lambda: RuntimeError(f"{type(error).__name__}: {error}")]
+        if isinstance(error, Exception):  # SystemExit and the like end a worker, not the process of the loader
+            kind = next(c for c in type(error).__mro__ if c.__module__ == "builtins")
+            candidates = [lambda: error, lambda: kind(str(error)), *candidates]
+        for candidate in candidates:
             try:
                 made = candidate()
                 pickled = pickle.dumps(made)
-                if made is not None and str(pickle.loads(pickled)) == str(made):
+                if str(pickle.loads(pickled)) == str(made):
                     break
             except Exception:  # noqa: S112  (whatever an exception of the user does when it is pickled)
                 continue
@@ -215,7 +212,7 @@ def _seed(seed: int) -> None:
     assert _current is not None
     _current.seed = seed
     random.seed(seed)
-    np.random.seed([seed & 0xFFFFFFFF, seed >> 32])
+    np.random.seed(np.random.SeedSequence(seed).generate_state(8))  # (with the number itself they would be the same)
     seed_framework(seed)
 
 
