@@ -437,8 +437,8 @@ LAYERS: dict[str, Any] = {
 
 BOXES, BOXES_NUM = fixed([[0.3, 0.2, 3.6, 3.1], [-1.0, 1.2, 1.9, 5.0]], "float64"), fixed([2], "int32")
 DETECTION: dict[str, Any] = {
-    "roi_align": (IMAGE, BOXES, BOXES_NUM, (2, 1), 0.9, 0, True),
-    "roi_pool": (IMAGE, BOXES, BOXES_NUM, (2, 2), 0.9),
+    "roi_align": (IMAGE, BOXES, BOXES_NUM, (2, 1), 0.9, 0, True, (3, 4)),
+    "roi_pool": (IMAGE, BOXES, BOXES_NUM, (2, 2), 0.9, (4, 4)),
     "psroi_pool": (wave(1, 2, 4, 4), BOXES, BOXES_NUM, (2, 1), 0.9),
     "deform_conv2d": sample(
         wave(1, 2, 3, 3),

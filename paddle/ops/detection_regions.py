@@ -41,6 +41,23 @@ def _check(name: str, x: Any, boxes: Any, boxes_num: Any, output_size: Any, scal
     return window.sizes(name, "output_size", output_size, 2)
 
 
+def _spans(x: Any, boxes: Any, bins: tuple[int, ...], scale: float) -> tuple[int, int] | None:
+    """How many rows and columns of x a bin may read, a power of two; None where reading whole maps is not more work, or
+    where the boxes are not known on the host."""
+    corners = host_value(boxes)
+    if corners is None or min(x.shape) < 0:
+        return None
+    with np.errstate(all="ignore"):
+        sides = np.abs(corners[:, 2:] - corners[:, :2]).astype(np.float64).max(0) * scale
+    if not np.isfinite(sides).all():
+        return None
+    found = []
+    for side, n, length in zip(sides[::-1], bins, x.shape[2:]):
+        need = min(math.ceil((side + 1 + scale) / n) + 3, length)
+        found.append(min(1 << (need - 1).bit_length(), length))
+    return (found[0], found[1]) if 4 * bins[1] * found[0] * found[1] < x.shape[2] * x.shape[3] else None
+
+
 def _images(boxes: Any, boxes_num: Any) -> Any:
     """The image of each box."""
     ends = jnp.cumsum(boxes_num)
@@ -86,17 +103,67 @@ def _sampled(start: Any, size: Any, bins: int, length: int, samples: int) -> Any
     return jnp.where(read, weight, 0).sum(-1) / jnp.maximum(count, 1).reshape(-1, 1, 1)
 
 
+def _taps(start: Any, size: Any, bins: int, length: int, samples: int) -> tuple[Any, Any]:
+    """Pixels and their weights [boxes, bins, 2 * samples] in that mean, for a given number of samples."""
+    width = (size / bins)[:, None, None]
+    k, i = jnp.arange(bins, dtype=size.dtype)[:, None], jnp.arange(samples, dtype=size.dtype)
+    at = start[:, None, None] + k * width + (i + 0.5) * width / samples
+    inside = (at >= -1) & (at <= length)
+    at = jnp.clip(jnp.nan_to_num(at), 0, length - 1)
+    low = jnp.floor(at)
+    part = at - low
+    weights = jnp.where(inside, 1 / samples, 0) * jnp.stack([1 - part, part])
+    pixels = jnp.stack([low, jnp.minimum(low + 1, length - 1)]).astype(np.int32)
+    return tuple(jnp.concatenate(list(a), -1) for a in (pixels, weights))  # type: ignore[return-value]
+
+
+def _windows(weights: Any, span: int) -> tuple[Any, Any]:
+    """The same from weights [boxes, bins, pixels] of which at most `span` neighbours are not zero."""
+    length = weights.shape[-1]
+    first = jnp.minimum(jnp.argmax(weights != 0, -1), length - span)
+    pixels = first[..., None].astype(np.int32) + jnp.arange(span, dtype=np.int32)
+    return pixels, jnp.take_along_axis(weights, pixels, -1)
+
+
+def _from_pixels(function: Any, x: Any, images: Any, rows: tuple[Any, Any], columns: tuple[Any, Any]) -> Any:
+    """function(pixels of every bin [bins, bins, rows, columns, C], positions, weights of rows, of columns) for each box."""
+    n, c, h, w = x.shape
+    flat = jnp.moveaxis(x, 1, -1).reshape(n * h * w, c)
+
+    def each(given):
+        image, i, p, j, q = given
+        at = i[:, None, :, None] * w + j[None, :, None, :]
+        return function(flat[image.astype(np.int32) * (h * w) + at], at, p, q)
+
+    arrays = (images, *rows, *columns)
+    together = max(1, _AT_ONCE // max(1, math.prod(rows[0].shape[1:]) * math.prod(columns[0].shape[1:]) * c))
+    return (
+        jax.vmap(lambda *a: each(a))(*arrays)
+        if len(images) <= together
+        else jax.lax.map(each, arrays, batch_size=together)
+    )
+
+
+def _weighted(values: Any, at: Any, rows: Any, columns: Any) -> Any:
+    return jnp.einsum("pqijc,pi,qj->cpq", values, rows, columns)
+
+
 @op(method=False, export=False, name="roi_align", scalars="spatial_scale")
-def _roi_align(x, boxes, boxes_num, output_size, spatial_scale, sampling_ratio, aligned):
-    boxes = _wide(boxes)
+def _roi_align(x, boxes, boxes_num, output_size, spatial_scale, sampling_ratio, aligned, spans):
+    boxes, images = _wide(boxes), _images(boxes, boxes_num)
     x1, y1, x2, y2 = (boxes * spatial_scale - (0.5 if aligned else 0)).T
     width, height = x2 - x1, y2 - y1
     if not aligned:
         width, height = jnp.maximum(width, 1), jnp.maximum(height, 1)
-    rows = _sampled(y1, height, output_size[0], x.shape[2], sampling_ratio).astype(x.dtype)
-    columns = _sampled(x1, width, output_size[1], x.shape[3], sampling_ratio).astype(x.dtype)
+    axes = ((y1, height, output_size[0], x.shape[2]), (x1, width, output_size[1], x.shape[3]))
+    if 0 < sampling_ratio <= 4 and x.shape[0]:
+        rows, columns = ((i, p.astype(x.dtype)) for i, p in (_taps(*axis, sampling_ratio) for axis in axes))
+        return _from_pixels(_weighted, x, images, rows, columns)
+    rows, columns = (_sampled(*axis, sampling_ratio).astype(x.dtype) for axis in axes)
+    if spans is not None:
+        return _from_pixels(_weighted, x, images, _windows(rows, spans[0]), _windows(columns, spans[1]))
     contract = functools.partial(jnp.einsum, "chw,ph,qw->cpq")
-    return _for_each_box(contract, x, _images(boxes, boxes_num), rows, columns)
+    return _for_each_box(contract, x, images, rows, columns)
 
 
 @api(method=False)
@@ -129,7 +196,8 @@ def roi_align(x, boxes, boxes_num, output_size, spatial_scale=1.0, sampling_rati
             f"roi_align: sampling_ratio must be an int up to {_MOST_SAMPLES}, got {errors.describe(sampling_ratio)}"
         )
     samples = max(int(sampling_ratio), 0)
-    return _roi_align(x, boxes.detach(), boxes_num, bins, float(spatial_scale), samples, bool(aligned))
+    spans = None if 0 < samples <= 4 else _spans(x, boxes, bins, spatial_scale)
+    return _roi_align(x, boxes.detach(), boxes_num, bins, float(spatial_scale), samples, bool(aligned), spans)
 
 
 def _round(x: Any) -> Any:
@@ -154,8 +222,16 @@ def _largest(x: Any, rows: Any, columns: Any) -> Any:
     return found.transpose(2, 0, 1)
 
 
+def _largest_pixel(values: Any, at: Any, rows: Any, columns: Any) -> Any:
+    """The same from the pixels of every bin."""
+    inside = rows[:, None, :, None] & columns[None, :, None, :]
+    p, q, i, j, c = values.shape
+    best = jnp.argmax(jnp.where(inside[..., None], values, -jnp.inf).reshape(p, q, i * j, c), 2)
+    return jnp.take_along_axis(at.reshape(p, q, i * j), best, 2).transpose(2, 0, 1)
+
+
 @op(method=False, export=False, name="roi_pool", scalars="spatial_scale")
-def _roi_pool(x, boxes, boxes_num, output_size, spatial_scale):
+def _roi_pool(x, boxes, boxes_num, output_size, spatial_scale, spans):
     x1, y1, x2, y2 = _round(_wide(boxes) * spatial_scale).T
     masks = []
     for start, end, bins, length in ((y1, y2, output_size[0], x.shape[2]), (x1, x2, output_size[1], x.shape[3])):
@@ -165,7 +241,11 @@ def _roi_pool(x, boxes, boxes_num, output_size, spatial_scale):
         masks.append(_covered(jnp.floor(k * width) + start, jnp.ceil((k + 1) * width) + start, length))
     rows, columns = masks
     images = _images(boxes, boxes_num)
-    at = _for_each_box(_largest, jax.lax.stop_gradient(x), images, rows, columns)
+    fixed = jax.lax.stop_gradient(x)
+    if spans is None or not x.shape[0]:
+        at = _for_each_box(_largest, fixed, images, rows, columns)
+    else:
+        at = _from_pixels(_largest_pixel, fixed, images, _windows(rows, spans[0]), _windows(columns, spans[1]))
     n, c, h, w = x.shape
     if not n:
         return jnp.zeros(at.shape, x.dtype)
@@ -186,7 +266,8 @@ def roi_pool(x, boxes, boxes_num, output_size, spatial_scale=1.0):
         [1, 3, 2, 2]
     """
     bins = _check("roi_pool", x, boxes, boxes_num, output_size, spatial_scale)
-    return _roi_pool(x, boxes.detach(), boxes_num, bins, float(spatial_scale))
+    spans = _spans(x, boxes, bins, spatial_scale)
+    return _roi_pool(x, boxes.detach(), boxes_num, bins, float(spatial_scale), spans)
 
 
 @op(method=False, export=False, name="psroi_pool", scalars="spatial_scale")

@@ -113,7 +113,11 @@ def align(image, box, bins, scale, samples, aligned):
     m = samples if samples > 0 else int(np.ceil(w / bins[1]))
     for p, q in np.ndindex(*bins):
         points = [
-            sample(image, y1 + (p + (i + 0.5) / n) * h / bins[0], x1 + (q + (j + 0.5) / m) * w / bins[1])
+            sample(
+                image,
+                y1 + p * h / bins[0] + (i + 0.5) * (h / bins[0]) / n,
+                x1 + q * w / bins[1] + (j + 0.5) * (w / bins[1]) / m,
+            )
             for i in range(n)
             for j in range(m)
         ]
@@ -121,7 +125,7 @@ def align(image, box, bins, scale, samples, aligned):
     return out
 
 
-@pytest.mark.parametrize("scale, samples, aligned", [(1.0, 0, True), (0.6, 3, True), (1.7, -1, False), (0.3, 2, False)])
+@pytest.mark.parametrize("scale, samples, aligned", [(1.0, 0, True), (0.61, 3, True), (1.7, -1, False), (0.3, 2, False)])
 def test_roi_align_is_the_mean_of_samples(scale, samples, aligned):
     rng = np.random.default_rng(3)
     x = rng.random((2, 2, 6, 8))
@@ -137,6 +141,23 @@ def test_the_gradient_of_roi_align_holds_for_boxes_below_a_pixel():
     box = tensor([[1.2, 2.3, 1.6, 2.9]], "float64")
     x = np.cos(np.arange(25.0)).reshape(1, 1, 5, 5)
     check_grad(lambda t: ops.roi_align(t, box, ONE, 2, sampling_ratio=1), x)
+
+
+@pytest.mark.parametrize("function", [ops.roi_align, ops.roi_pool])
+def test_small_boxes_on_large_maps_read_windows(function, monkeypatch):
+    from paddle.ops import detection_regions
+
+    rng = np.random.default_rng(8)
+    x, boxes = rng.random((2, 3, 40, 50)), boxes_of(rng, 8, 9.0).astype("float64") * 2 - 4
+    given = tensor(boxes), tensor([5, 3], "int32"), (3, 2), 0.9
+    assert detection_regions._spans(tensor(x), given[0], (3, 2), 0.9) is not None
+    got = function(tensor(x), *given)
+    monkeypatch.setattr(detection_regions, "_AT_ONCE", 2000)
+    small = function(tensor(x), *given[:2], (3, 2), 0.95)
+    monkeypatch.setattr(detection_regions, "_spans", lambda *a: None)
+    compare(got, function(tensor(x), *given).numpy())
+    monkeypatch.undo()
+    compare(small, function(tensor(x), *given[:2], (3, 2), 0.95).numpy())
 
 
 def test_boxes_have_no_gradient():
