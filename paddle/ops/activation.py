@@ -296,6 +296,16 @@ def softplus(x, beta=1, threshold=20):
     )
 
 
+@jax.custom_jvp
+def _softsign(x):
+    return x / (1 + jnp.abs(x))
+
+
+_softsign.defjvps(
+    lambda g, out, x: g / jnp.square(1 + jnp.where(x < 0, -x, x))
+)  # the quotient rule cancels for large x
+
+
 @nn_op
 def softsign(x):
     """x / (1 + |x|), elementwise.
@@ -305,7 +315,7 @@ def softsign(x):
         [0.5, -0.75]
     """
     x = as_float(x)
-    return x / (1 + (jnp.abs(x) if jnp.iscomplexobj(x) else jnp.where(x < 0, -x, x)))
+    return x / (1 + jnp.abs(x)) if jnp.iscomplexobj(x) else _softsign(x)
 
 
 @nn_op

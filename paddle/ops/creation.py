@@ -566,7 +566,11 @@ def vander(x, n=None, increasing=False):
 
 @op(method=False, export=False, name="vander")
 def _vander(x, n, increasing):
-    return jnp.vander(x, n, increasing) if n else jnp.zeros((x.shape[0], 0), x.dtype)
+    if not n:
+        return jnp.zeros((x.shape[0], 0), x.dtype)
+    factors = jnp.concatenate([jnp.ones_like(x)[:, None], jnp.broadcast_to(x[:, None], (x.shape[0], n - 1))], 1)
+    powers = jnp.cumprod(factors, 1, dtype=x.dtype)  # whose gradient is right at 0, unlike that of powers
+    return powers if increasing else powers[:, ::-1]
 
 
 Tensor.vander = vander

@@ -175,11 +175,20 @@ def floor_divide(x, y):
     return _floor_divide(x, y)
 
 
+@jax.custom_jvp
+def _modulo(x, y):
+    return jnp.remainder(x, y)
+
+
+# The whole quotient from the remainder: XLA may divide by a product with 1 / y, whose floor can be one too small.
+_modulo.defjvps(lambda g, r, x, y: g, lambda g, r, x, y: -g * jnp.round((x - r) / y))
+
+
 @binary(export=False, name="remainder")
 def _remainder(x, y):
     x, y = promote("remainder", x, y)
     if not jnp.iscomplexobj(x):
-        return jnp.remainder(x, y)
+        return _modulo(*jnp.broadcast_arrays(x, y)) if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.remainder(x, y)
     quotient = x / y
     return x - y * jax.lax.complex(_round_half_away(quotient.real), _round_half_away(quotient.imag))
 

@@ -197,3 +197,9 @@ def test_celu_zero_alpha():
 def test_softsign_of_complex_numbers_divides_by_the_modulus():
     z = np.array([3 + 4j, -6 + 8j], "complex64")
     np.testing.assert_allclose(F.softsign(paddle.to_tensor(z)).numpy(), z / (1 + np.abs(z)), rtol=1e-6)
+
+
+def test_gradient_of_softsign_for_large_numbers():
+    x = paddle.to_tensor([1e4, -1e8, 0.0], stop_gradient=False)
+    F.softsign(x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [1 / (1e4 + 1) ** 2, 1e-16, 1], rtol=1e-6)

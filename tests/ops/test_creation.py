@@ -296,3 +296,9 @@ def test_new_fill_resize_set():
         and paddle.arange(6).resize_([2, 2]).tolist() == [[0, 1], [2, 3]]
     )
     assert paddle.ones([2]).set_(paddle.arange(6).astype("float32"), [2, 2], [1, 2]).tolist() == [[0, 2], [1, 3]]
+
+
+def test_gradient_of_vander_at_zero():
+    x = paddle.to_tensor([0.0, 1.0, 2.0], stop_gradient=False)
+    paddle.vander(x).sum().backward()
+    assert x.grad.tolist() == [1.0, 3.0, 5.0]

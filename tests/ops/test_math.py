@@ -357,3 +357,13 @@ def test_gradients_of_broadcast_operands_are_summed():
     assert gradients[0].shape == [2, 1, 3]
     assert gradients[0].tolist() == [[[8.0] * 3]] * 2
     assert gradients[1].tolist() == [[12.0]] * 4
+
+
+def test_gradient_of_remainder_for_equal_operands():
+    x, y = (
+        (np.cos(np.arange(24.0)) * 0.4 + 0.5).reshape(2, 12),
+        paddle.to_tensor(np.cos(np.arange(12, 24.0)) * 0.4 + 0.5),
+    )
+    y.stop_gradient = False
+    (paddle.to_tensor(x)[1:] % y).sum().backward()
+    compare(y.grad, np.full(12, -1.0))
