@@ -52,7 +52,7 @@ def test_unknown_variants_are_errors():
         models.ShuffleNetV2(scale=3.3)
     with pytest.raises(RuntimeError, match="act must be one of"):
         models.ShuffleNetV2(act="tanh")
-    with pytest.raises(KeyError, match="depth must be one of"):
+    with pytest.raises(ValueError, match="depth must be one of"):
         models.ResNet(models.resnet.BottleneckBlock, 77)
 
 

@@ -159,7 +159,7 @@ class ResNet(nn.Layer):
     ):
         super().__init__()
         if depth not in DEPTHS:
-            raise KeyError(f"ResNet: depth must be one of {list(DEPTHS)}, got {depth!r}")
+            raise errors.ValueError_(f"ResNet: depth must be one of {list(DEPTHS)}, got {depth!r}")
         self.groups = groups
         self.base_width = width
         self.num_classes = num_classes

@@ -51,7 +51,7 @@ class SqueezeNet(nn.Layer):
     Args:
         version: "1.0" or "1.1".
         num_classes: outputs; 0 leaves out the last convolution.
-        with_pool: average the result over the picture, and ReLU.
+        with_pool: ReLU, and average the result over the picture.
 
     Example:
         >>> paddle.vision.models.SqueezeNet("1.1", num_classes=5)(paddle.zeros([1, 3, 32, 32])).shape
@@ -86,8 +86,8 @@ class SqueezeNet(nn.Layer):
                 x = self._pool(x)
         x = self._drop(x)
         if self.num_classes > 0:
-            x = F.relu(self._conv9(x))
-        return self._avg_pool(x).squeeze([2, 3]) if self.with_pool else x
+            x = self._conv9(x)
+        return self._avg_pool(F.relu(x)).squeeze([2, 3]) if self.with_pool else x
 
 
 def _squeezenet(version: str, pretrained: bool, **kwargs: Any) -> SqueezeNet:
