@@ -6,6 +6,7 @@ Switches of hardware or libraries that are not here warn once and change nothing
 from __future__ import annotations
 
 import os
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -62,6 +63,8 @@ class PassBuilder:
     def delete_pass(self, name: Any) -> None:
         """Take out a pass, by name or position; a name that is not there is left alone."""
         if isinstance(name, int):
+            if not -len(self._names) <= name < len(self._names):
+                raise errors.IndexError_(f"delete_pass: there are {len(self._names)} passes, asked for {name}")
             del self._names[name]
         elif name in self._names:
             self._names.remove(name)
@@ -220,6 +223,8 @@ class Config:
 
     def set_xpu_config(self, config: XpuConfig) -> None:
         """Kept, without effect."""
+        if not isinstance(config, XpuConfig):
+            raise errors.TypeError_(f"set_xpu_config: an XpuConfig is needed, got {errors.describe(config)}")
         self._xpu = config
 
     def xpu_config(self) -> XpuConfig:
@@ -531,3 +536,14 @@ _flag(
     on="enable_tensorrt_explicit_quantization",
     note="explicit quantisation" + _accepted,
 )
+
+
+def clean_methods(kind: type) -> None:
+    """Let the errors of all public methods name them."""
+    for name, method in list(vars(kind).items()):
+        if isinstance(method, types.FunctionType) and not name.startswith("_"):
+            setattr(kind, name, errors.clean(method))
+
+
+for _class in (Config, PassBuilder):
+    clean_methods(_class)

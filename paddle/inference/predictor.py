@@ -26,7 +26,7 @@ from ..ir.buckets import BucketedExecutable, from_environment
 from ..ir.passes import apply
 from ..ir.program import Graph, Operator
 from ..ir.run import Environment, Executable, execute
-from .config import Config
+from .config import Config, clean_methods
 from .enums import NAMES, DataType, PrecisionType
 from .mixed_precision import to_low_precision
 
@@ -61,7 +61,7 @@ class Tensor:
 
         Raises:
             TypeError: what is no array.
-            ValueError: another type or rank than the model's input, or another shape than `reshape` announced.
+            ValueError: another type than the model's input, or a shape that it does not have.
         """
         if not isinstance(data, np.ndarray):
             raise errors.TypeError_(f"copy_from_cpu: a numpy.ndarray is needed, got {errors.describe(data)}")
@@ -189,11 +189,13 @@ def _in_folder(folder: str) -> tuple[bytes, Any]:
 
 
 def _contents(path: str) -> bytes:
+    if not isinstance(path, (str, os.PathLike)):
+        raise errors.TypeError_(f"a model file is named by a path, got {errors.describe(path)}")
     try:
         with open(path, "rb") as file:
             return file.read()
     except OSError as e:
-        raise errors.NotFound(f"create_predictor: {path!r} cannot be read: {e.strerror}") from None
+        raise errors.NotFound(f"the model file {path!r} cannot be read: {e.strerror}") from None
 
 
 class Predictor:
@@ -229,8 +231,10 @@ class Predictor:
 
     @staticmethod
     def _handle(handles: dict[str, Tensor], name: str, what: str) -> Tensor:
-        if name not in handles:
-            raise errors.ValueError_(f"the model has no {what} {name!r}; it has {', '.join(handles)}")
+        if not isinstance(name, str) or name not in handles:
+            raise errors.ValueError_(
+                f"get_{what}_handle: the model has no {what} {name!r}; it has {', '.join(handles)}"
+            )
         return handles[name]
 
     def run(self, inputs: Any = None) -> Any:
@@ -286,11 +290,11 @@ class Predictor:
 
     def register_output_hook(self, hook: Callable) -> None:
         """Call ``hook(operator, name, tensor)`` for every result; the model then runs operator by operator."""
-        self._hooks["output"].append(hook)
+        self._hooks["output"].append(_callable(hook, "register_output_hook"))
 
     def register_input_hook(self, hook: Callable) -> None:
         """Call ``hook(operator, name, tensor)`` for everything an operator reads; see `register_output_hook`."""
-        self._hooks["input"].append(hook)
+        self._hooks["input"].append(_callable(hook, "register_input_hook"))
 
     def profile_table(self) -> str:
         """The time of the operators so far, with `Config.enable_profile`."""
@@ -301,7 +305,9 @@ class Predictor:
 
     def clone(self, stream: Any = None) -> Predictor:
         """Another predictor over the same model and weights, with inputs and outputs of its own."""
-        return Predictor(self._model)
+        made = Predictor(self._model)
+        made._profile = self._profile
+        return made
 
     def try_shrink_memory(self) -> int:
         """Let go of inputs and outputs; returns 0, as nothing else is held."""
@@ -316,6 +322,12 @@ class Predictor:
     def __del__(self) -> None:
         if getattr(self, "_profile", False) and self._times and not sys.is_finalizing():
             print(self.profile_table(), file=sys.stderr)
+
+
+def _callable(hook: Any, what: str) -> Callable:
+    if not callable(hook):
+        raise errors.TypeError_(f"{what}: hook must be a function, got {errors.describe(hook)}")
+    return hook
 
 
 def create_predictor(config: Config) -> Predictor:
@@ -351,6 +363,10 @@ class PredictorPool:
 
     def retrieve(self, index: int) -> Predictor:
         """The predictor of a number. IndexError when there are fewer."""
-        if not 0 <= index < len(self._predictors):
+        if not isinstance(index, int) or not 0 <= index < len(self._predictors):
             raise errors.IndexError_(f"retrieve: the pool has {len(self._predictors)} predictors, asked for {index}")
         return self._predictors[index]
+
+
+for _class in (Tensor, Predictor, PredictorPool):
+    clean_methods(_class)

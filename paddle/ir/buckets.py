@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
@@ -110,7 +111,7 @@ class BucketedExecutable:
                 warnings.warn(CHANGES, UserWarning, stacklevel=4)
                 return inner.run(feeds, states, words, donate)
         found, new = inner.run(padded, states, words, donate)
-        return [_cut(a, s) for a, s in zip(found, self._true_shapes(feeds, states, words))], new
+        return [jnp.asarray(_cut(a, s)) for a, s in zip(found, self._true_shapes(feeds, states, words))], new
 
     def _true_shapes(self, feeds: dict, states: dict, words: Any) -> tuple:
         key = signature(feeds.values())
