@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare this package with the official one on some ten thousand calls: types, shapes, values, and which calls raise.
 
-    python tools/compare_official.py --official /path/to/venv/bin/python [--only 'TEXT'] [--every N] [--verbose]
+    python tools/compare_official.py --official /path/to/venv/bin/python [--only 'TEXT'] [--every N [--offset K]] [--verbose]
 
 `--official` is a Python with paddlepaddle installed; this package runs under the Python that runs the script. Each side
 runs in child processes of its own (a call that crashes the official package costs only itself) and writes its answers to
@@ -97,7 +97,7 @@ def plain(value, paddle):
     return ("python", (), str(value).split(".")[-1])
 
 
-def record(path: Path, only: str, every: int) -> None:
+def record(path: Path, only: str, every: int, offset: int) -> None:
     """Child: append (key, answer) for every call that the file does not have yet; a key alone precedes each call."""
     import paddle
 
@@ -105,7 +105,7 @@ def record(path: Path, only: str, every: int) -> None:
     skip = set(done) | crashed
     with path.open("ab") as out:
         for number, key in enumerate(calls()):
-            if key in skip or only not in key[0] or number % every:
+            if key in skip or only not in key[0] or number % every != offset % every:
                 continue
             skip.add(key)
             pickle.dump((key,), out)
@@ -138,17 +138,18 @@ def load(path: Path) -> tuple[dict, set]:
     return done, begun - set(done)
 
 
-def run(python: str, path: Path, only: str, every: int, official: bool) -> None:
+def run(python: str, path: Path, options: argparse.Namespace, official: bool) -> None:
     env = {
         **os.environ,
         "PYTHONPATH": "" if official else str(HERE.parent),
         "GLOG_minloglevel": "3",
         "FLAGS_call_stack_level": "0",
     }
+    chosen = ["--only", options.only, "--every", str(options.every), "--offset", str(options.offset)]
     while True:  # each crash ends one child
         before = load(path)[1]
         child = subprocess.Popen(
-            [python, str(HERE / "compare_official.py"), "--record", str(path), "--only", only, "--every", str(every)],
+            [python, str(HERE / "compare_official.py"), "--record", str(path), *chosen],
             env=env,
             cwd=tempfile.gettempdir(),
             stdout=subprocess.DEVNULL,
@@ -212,6 +213,7 @@ def main() -> None:
     parser.add_argument("--official", help="a Python that has the official package")
     parser.add_argument("--only", default="", help="only expressions that contain this text")
     parser.add_argument("--every", type=int, default=1, help="only every n-th call, for a quick look")
+    parser.add_argument("--offset", type=int, default=0, help="with --every: where the sample begins")
     parser.add_argument("--store", default=str(Path(tempfile.gettempdir()) / "compare_official"))
     parser.add_argument("--reuse", action="store_true", help="keep what the official side answered before")
     parser.add_argument(
@@ -220,15 +222,15 @@ def main() -> None:
     parser.add_argument("--record", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.record:
-        return record(Path(options.record), options.only, options.every)
+        return record(Path(options.record), options.only, options.every, options.offset)
     store = Path(options.store)
     store.mkdir(parents=True, exist_ok=True)
     theirs, ours = store / "official.pickle", store / "ours.pickle"
     if not options.reuse:
         theirs.unlink(missing_ok=True)
     ours.unlink(missing_ok=True)
-    run(options.official, theirs, options.only, options.every, True)
-    run(sys.executable, ours, options.only, options.every, False)
+    run(options.official, theirs, options, True)
+    run(sys.executable, ours, options, False)
     (want, _), (got, fell) = load(theirs), load(ours)
     counts: Counter = Counter()
     for key, answer in got.items():
