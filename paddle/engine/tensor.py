@@ -62,6 +62,7 @@ class Tensor:
     _to_tensor: Callable[..., Tensor]
 
     if TYPE_CHECKING:  # the methods that operators add
+        astype: Any
         reshape: Any
 
         def __getattr__(self, name: str) -> Any: ...

@@ -79,7 +79,7 @@ class Dim(int):
             "multiplies and divides (//, %) with ints; paddle.shape(x) gives lengths as a tensor"
         )
 
-    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __float__ = _no_number
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __float__ = _no_number  # type: ignore[assignment]
 
 
 _OPERATORS = {
