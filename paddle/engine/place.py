@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import numpy as np
 from . import errors
 from .modes import Watch
 
+_ALIGNMENT = 64  # bytes, of memory that the CPU device takes as it is
 _BACKENDS = {"cpu": "cpu", "gpu": "gpu", "tpu": "tpu"}
 _KNOWN = ("cpu", "gpu", "tpu", "xpu", "npu", "mlu", "ipu", "dcu", "gcu", "intel_hpu")
 
@@ -188,12 +190,19 @@ def put(arrays: Any, device: jax.Device | None = None) -> Any:
     return jax.device_put(arrays, device)
 
 
+def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """An uninitialised array in memory that the CPU device takes as it is, without a copy."""
+    dtype = np.dtype(dtype)
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
 def _aligned(array: Any) -> np.ndarray:
-    """A copy that the CPU device takes as it is. Copying others is work for threads, which a forked process lacks."""
+    """A copy of an array. (Copying what is not aligned is work for XLA's threads, which a forked process lacks.)"""
     array = np.asarray(array)
-    memory = np.empty(array.nbytes + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    out = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    out = aligned_empty(array.shape, array.dtype)
     out[...] = array
     return out
 

@@ -10,9 +10,11 @@ import numpy as np
 
 from ..engine import dtype as dtypes
 from ..engine import errors
-from ..engine.place import put
+from ..engine.place import aligned_empty, put
 from ..engine.tensor import Tensor, _make
 from .host import host_array, host_tensor
+
+_LARGE = 4096  # bytes of an array from which on a copy less is worth the care
 
 
 def default_collate_fn(batch: list) -> Any:
@@ -79,7 +81,11 @@ def _stack(arrays: list) -> np.ndarray:
         )
     if not shape:
         return np.array(arrays)
-    return np.concatenate(arrays).reshape(len(arrays), *shape)
+    dtype = arrays[0].dtype
+    if arrays[0].nbytes < _LARGE or any(a.dtype != dtype for a in arrays):
+        return np.concatenate(arrays).reshape(len(arrays), *shape)
+    out = aligned_empty((len(arrays), *shape), dtype)  # the CPU device takes it without a copy
+    return np.stack(arrays, out=out)
 
 
 def to_tensors(batch: Any, device: Any, copy: bool) -> Any:
