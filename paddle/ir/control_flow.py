@@ -16,12 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..engine import errors
 from ..engine.executable import TENSOR, Kernel
 from ..engine.op import op
 from ..engine.random import fold
-from ..engine.value import PROBES, Value
+from ..engine.value import PROBES, Held, Value
 from .loops import while_loop
-from .program import Block, Operator
+from .program import Block, Operator, Pullback, _close
 from .run import Environment, Segment, needs_host, pieces, run_block, run_on_host
 
 
@@ -121,6 +122,32 @@ def with_operators(operator: Operator, operators: Iterable[list[Operator]]) -> O
     inputs = (*operator.inputs[: kernel.leading], *(given[v] for v in new.reads))
     tick = operator.tick if new.random else None
     return operator.replaced(kernel=new, key=(TENSOR,) * len(inputs), inputs=inputs, tick=tick)
+
+
+def substituted(operator: Operator, values: dict[Value, Value]) -> Operator:
+    """The same call reading other values, also in its attributes and its blocks. NotImplementedError for gradients."""
+    if isinstance(operator, Pullback):
+        raise errors.NotImplemented_(f"{operator.name}: an operator that is a gradient cannot be recorded again")
+
+    def of(value: Value) -> Value:
+        return values.get(value, value)
+
+    kernel, key = operator.kernel, operator.key
+    inputs = tuple([of(x) if isinstance(x, Value) else x for x in operator.inputs])
+    if operator.open:
+        key = tuple([_close(k, lambda v: Held(of(v)), lambda v: of(v).shape) for k in key])
+    if hasattr(kernel, "blocks"):
+        given = dict(zip(kernel.reads, inputs[kernel.leading :]))
+        inside = {v: x for v, x in given.items() if isinstance(x, Value)}
+        blocks = []
+        for block in kernel.blocks:
+            blocks.append(Block(block.inputs, block.parent))
+            blocks[-1].operators = [substituted(o, inside) for o in block.operators]
+            blocks[-1].outputs = [inside.get(v, v) for v in block.outputs]
+        kernel = kernel.with_blocks(blocks)
+        inputs = (*inputs[: kernel.leading], *(given.get(v, v) for v in kernel.reads))
+        key = (TENSOR,) * len(inputs)
+    return operator.replaced(kernel=kernel, key=key, inputs=inputs)
 
 
 def _words(key: Any, iteration: Any) -> Any:

@@ -12,8 +12,9 @@ from ..engine.modes import modes, set_mode
 from ..engine.parameter import Parameter
 from ..engine.tensor import Tensor
 from ..engine.value import Value
+from ..ir.control_flow import substituted
 from ..ir.passes import apply
-from ..ir.program import Graph, Operator
+from ..ir.program import Graph
 from ..nn.layer import Layer
 from ..static.input_spec import InputSpec
 from . import files
@@ -89,7 +90,7 @@ def _program(layer: Any, function: StaticFunction, spec: Any, with_hook: bool) -
     if with_hook and isinstance(layer, Layer) and function._dygraph_function is not None:
         hooked = _Hooked(layer, function)
         function = StaticFunction(hooked.call, function._input_spec, True)
-    with set_mode(grad=False, amp=None, program=None):
+    with set_mode(grad=True, amp=None, program=None):  # a loaded model is trained further
         if spec is None and function._input_spec is None:
             if function._last is not None:
                 return function._last
@@ -281,16 +282,18 @@ class Inlined:
         self.recorder, self.tensors = recorder, tensors
 
     def run(self, operators: list) -> None:
+        recorder = self.recorder
+        values = {v: recorder.value_of(t) for v, t in self.tensors.items()}
+        tensors = dict(zip(values.values(), self.tensors.values()))
         for operator in operators:
-            if operator.open or hasattr(operator.kernel, "blocks") or type(operator) is not Operator:
-                raise errors.NotImplemented_(f"a loaded model with {operator.name} as a part of another program")
-            inputs = [self.tensors[x] if isinstance(x, Value) else x for x in operator.inputs]
             tick = None
             if operator.tick is not None:
-                tick, self.recorder.graph.ticks = self.recorder.graph.ticks, self.recorder.graph.ticks + 1
-            values = tuple(self.recorder.value_of(x) if isinstance(x, Tensor) else x for x in inputs)
-            out = self.recorder.append(operator.replaced(inputs=values, outputs=(), tick=tick), inputs)
-            self.tensors.update(zip(operator.outputs, out if isinstance(out, tuple) else (out,)))
+                tick, recorder.graph.ticks = recorder.graph.ticks, recorder.graph.ticks + 1
+            draft = substituted(operator, values).replaced(outputs=(), tick=tick)
+            out = recorder.append(draft, [tensors[x] if isinstance(x, Value) else x for x in draft.inputs])
+            for value, tensor in zip(operator.outputs, out if isinstance(out, tuple) else (out,)):
+                self.tensors[value], values[value] = tensor, tensor._value
+                tensors[tensor._value] = tensor
 
 
 def load(path: str, **configs: Any) -> TranslatedLayer:
