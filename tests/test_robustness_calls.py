@@ -36,6 +36,9 @@ NAMED = {
     "vjp: ": lambda: paddle.incubate.autograd.vjp([], X),
     "create_parameter: ": lambda: paddle.create_parameter([2], "float32", default_initializer=X),
     "elu: .* 'range' and 'Tensor'": lambda: F.elu(X, range(3)),
+    "matmul: argument 'transpose_x' must be a bool": lambda: paddle.matmul(X, X, "abc"),
+    "nanmedian: argument 'keepdim' must be a bool": lambda: paddle.nanmedian(X, keepdim=-1),
+    "argsort: argument 'stable' must be a bool": lambda: paddle.argsort(X, stable=X),
     "acos: out must be a dense": lambda: paddle.acos(X, out=SPARSE),
     "atanh_: a sparse tensor": lambda: paddle.atanh_(SPARSE),
     "GradScaler: the scale must be positive": lambda: scaler(init_loss_scaling=0.0),
@@ -50,6 +53,15 @@ def test_errors_name_the_class_or_function_and_end_in_the_users_line(message):
         NAMED[message]()
     assert re.match(r"\((Invalid\w+|OutOfRange)\) " + message, str(caught.value)), caught.value
     assert traceback.extract_tb(caught.value.__traceback__)[-1].filename == __file__
+
+
+def test_out_takes_the_type_of_the_result_unless_it_is_a_view():
+    out, base = paddle.zeros([2], "int64"), paddle.zeros([3], "int64")
+    view = base[0:2]
+    paddle.scale(X[0, :2], 0.5, out=out)
+    paddle.scale(X[0, :2], 3.5, out=view)
+    assert out.dtype == paddle.float32 and out.tolist() == [0.5, 0.5]
+    assert view.dtype == paddle.int64 and base.tolist() == [3, 3, 0]
 
 
 def test_a_wrong_type_stays_a_type_error_in_constructors():

@@ -53,6 +53,7 @@ class Kernel:
         self.view = view
         self.view_strides = view_strides
         self.shape_only = shape_only
+        self.switches: tuple = ()  # position and name of the parameters that are bools
         self.entries: dict[tuple, Entry] = {}
 
     def entry(self, *key: Any) -> Entry:
@@ -62,6 +63,10 @@ class Kernel:
             if len(self.entries) >= MAX_ENTRIES:  # attributes that never repeat must not fill the memory
                 for old in list(self.entries)[: MAX_ENTRIES // 4]:
                     self.entries.pop(old, None)
+            for position, param in self.switches:
+                given = _fill(key[position], iter((None,)))
+                if not (given is None or isinstance(given, (bool, int)) and given in (0, 1)):
+                    raise errors.TypeError_(f"{self.name}: argument {param!r} must be a bool, got {given!r:.80}")
             found = self.entries[key] = Entry(self, key)
         return found
 

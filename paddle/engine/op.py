@@ -13,10 +13,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from . import errors, flags
 from .dispatch import dispatch
 from .executable import Kernel
 from .modes import modes
+from .storage import View
 from .tensor import Tensor
 from .value import ABSTRACT
 
@@ -180,6 +183,8 @@ class Op(Kernel):
         wanted = set(scalars.split())
         roles = _roles(self.signature, wanted, static, tensors)
         super().__init__(fn, name, roles, random=random, **metadata)
+        parameters = zip(self.signature.params, self.signature.defaults)
+        self.switches = tuple((i, p) for i, (p, d) in enumerate(parameters) if isinstance(d, bool))
         self.public: Callable = _public(self)
 
 
@@ -220,6 +225,13 @@ def _is_huge(arg: Any) -> bool:
     return type(arg) is int and not -(2**63) <= arg < 2**63
 
 
+def _is_switch(arg: Any) -> bool:
+    """Whether an argument can stand for a bool: one, 0 or 1, None for the default, a tensor of one element."""
+    if isinstance(arg, (Tensor, np.ndarray)):
+        return arg.size == 1
+    return arg is None or isinstance(arg, (bool, np.bool_)) or isinstance(arg, (int, np.integer)) and arg in (0, 1)
+
+
 def _explained(error: Exception, name: str, params: tuple, args: tuple, kwargs: dict | None = None) -> Exception:
     return error if flags.debug_level() > 2 else errors.explain(error, name, params, args, kwargs or {})
 
@@ -231,7 +243,9 @@ def _write_out(name: str, result: Any, out: Any) -> Any:
             raise errors.TypeError_(f"{name}: out must be a dense Tensor, got {errors.describe(out)}")
         if not isinstance(result, Tensor):
             raise errors.TypeError_(f"{name}: out must be a tuple of {len(result)} Tensors")
-        return out._rebind(result if result.dtype is out.dtype else result.astype(out.dtype))
+        if isinstance(out._storage, View) and result.dtype is not out.dtype:
+            result = result.astype(out.dtype)  # the memory is another tensor's; otherwise the type is the result's
+        return out._rebind(result)
     if not isinstance(out, (tuple, list)) or len(out) != len(result):
         raise errors.TypeError_(f"{name}: out must be a Tensor or a tuple of Tensors as long as the result")
     return type(out)(_write_out(name, r, o) for r, o in zip(result, out))
@@ -360,6 +374,9 @@ def api(
     if on_host is not None:
         hosted[fn.__name__] = (fn, signature, on_host)
     names, index = signature.own_keywords, signature.index
+    switches = tuple(
+        (i, p) for i, (p, d) in enumerate(zip(signature.params, signature.defaults)) if isinstance(d, bool)
+    )
     variadic = signature.varargs is not None or bool(fn.__code__.co_flags & inspect.CO_VARKEYWORDS)
     takes_out = "out" in index or "out" in names
     takes_name = "name" in index or "name" in names
@@ -384,6 +401,12 @@ def api(
                     kwargs[signature.params[position]] = kwargs.pop(key)
                 if out is not None:
                     return _write_out(fn.__name__, fn(*args, **kwargs), out)
+            for i, param in switches:
+                given = args[i] if i < len(args) else kwargs.get(param)
+                if given.__class__ is not bool and not _is_switch(given):
+                    raise errors.TypeError_(
+                        f"{fn.__name__}: argument {param!r} must be a bool, got {errors.describe(given)}"
+                    )
             return fn(*args, **kwargs)
         except Exception as e:
             try:
