@@ -74,13 +74,13 @@ class Bucketed:
     def _agrees(self, traced: Any, tensors: list[Tensor], padded: list[Tensor]) -> bool:
         """Whether results and gradients of the states are the same without padding."""
         states = [*map(traced._state, traced.states, traced.readers)]
-        exact = _with_gradients(lambda s: traced.run([*tensors, *s]), states)
-        found = _with_gradients(lambda s: self._cut(traced, tensors, traced.run([*padded, *s])), states)
+        exact = with_gradients(lambda s: traced.run([*tensors, *s]), states)
+        found = with_gradients(lambda s: self._cut(traced, tensors, traced.run([*padded, *s])), states)
         pairs = [(np.asarray(a._value), np.asarray(b._value)) for a, b in zip(exact, found)]
         return all(a.shape == b.shape and np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True) for a, b in pairs)
 
 
-def _with_gradients(run: Callable, states: list[Tensor]) -> list[Tensor]:
+def with_gradients(run: Callable, states: list[Tensor]) -> list[Tensor]:
     """The results of a run, and the gradients of their sum with respect to the states that want one."""
     leaves = [s.detach() for s in states]
     for leaf, state in zip(leaves, states):

@@ -66,8 +66,10 @@ class GraphFunction:
         found = self._own_gradient(self._environment(inputs), cotangents)  # type: ignore[misc]
         return [None] * bool(self.ticks) + found
 
-    def __call__(self, tensors: list[Tensor]) -> list[Tensor]:
-        words = generator().ticks(self.ticks) if self.ticks else None
+    def __call__(self, tensors: list[Tensor], words: Any = None) -> list[Tensor]:
+        """Run; `words` is the first random key where it is not to be drawn."""
+        if words is None and self.ticks:
+            words = generator().ticks(self.ticks)
         outs: Any = None
         with set_mode(amp=None, program=None):
             if not self.on_host:

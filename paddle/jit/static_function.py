@@ -7,6 +7,7 @@ import copy
 import functools
 import inspect
 import sys
+import threading
 import types
 import warnings
 from collections import deque
@@ -31,6 +32,7 @@ from .program import as_program
 from .trace import Argument, ChangesState, Traced, Tracer
 from .transform import convert, converted_tree
 from .transform.source import NoSource
+from .warming import Warming, stand_ins
 
 VARIANTS = 16  # programs for one kind of arguments, beyond which calls run eagerly
 PATIENCE = 3  # how often a call may change Python attributes before calls of its kind stay eager
@@ -122,6 +124,7 @@ class StaticFunction:
         self._full_graph = full_graph
         self._options = options
         buckets = options.get("buckets") or from_environment()
+        self._warming = Warming()
         self._bucketed = None if buckets is None else Bucketed(buckets)
         self._programs: dict[Any, list[Traced]] = {}
         self._eager: dict[Any, str] = {}
@@ -217,6 +220,24 @@ class StaticFunction:
             errors.trim(e)
             raise
 
+    def warm_up(self, *args: Any, background: bool = False, **kwargs: Any) -> threading.Thread | None:
+        """Compile for arguments of this kind before the first call.
+
+        Args:
+            args, kwargs: as for a call; InputSpecs whose lengths are all known may stand for tensors.
+            background: compile in a thread, which is returned; a call that needs the program waits for it.
+
+        Raises:
+            ValueError: an InputSpec with open lengths.
+
+        Example:
+            >>> net = paddle.jit.to_static(paddle.nn.Linear(2, 1))
+            >>> net.forward.warm_up(paddle.static.InputSpec([8, 2]), background=True).join()
+        """
+        args, kwargs = stand_ins(args, kwargs)
+        _, traced = self.get_concrete_program(*args, **kwargs)
+        return self._warming.start(traced, Call(self, args, kwargs).tensors, background)
+
     def _call(self, args: tuple, kwargs: dict) -> Any:
         call = Call(self, args, kwargs)
         if call.key in self._eager:
@@ -248,6 +269,7 @@ class StaticFunction:
                 known.pop(oldest, None)  # type: ignore[attr-defined]
 
     def _run(self, traced: Traced, tensors: list[Tensor]) -> Any:
+        self._warming.wait(traced, tensors)
         return traced(tensors) if self._bucketed is None else self._bucketed.call(traced, tensors)
 
     def _break(self, call: Call, error: Exception, args: tuple, kwargs: dict) -> Any:
