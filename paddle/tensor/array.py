@@ -9,8 +9,8 @@ from ..engine.modes import modes
 from ..engine.tensor import Tensor
 from ..engine.value import PROBES, Value
 from ..ir.record import HostKernel
-from ..ops.creation import full, to_tensor, zeros
 from ..ops.attributes import shape
+from ..ops.creation import full, to_tensor, zeros
 from ..ops.joining import concat, stack
 
 

@@ -125,7 +125,9 @@ def align(image, box, bins, scale, samples, aligned):
     return out
 
 
-@pytest.mark.parametrize("scale, samples, aligned", [(1.0, 0, True), (0.61, 3, True), (1.7, -1, False), (0.3, 2, False)])
+@pytest.mark.parametrize(
+    "scale, samples, aligned", [(1.0, 0, True), (0.61, 3, True), (1.7, -1, False), (0.3, 2, False)]
+)
 def test_roi_align_is_the_mean_of_samples(scale, samples, aligned):
     rng = np.random.default_rng(3)
     x = rng.random((2, 2, 6, 8))
