@@ -15,12 +15,7 @@ from ..engine.value import ABSTRACT
 def host_value(x: Tensor) -> np.ndarray | None:
     """The elements of a tensor; None when there are none, or looking is impossible (compiled) or slow (not the CPU)."""
     value = x._value
-    if (
-        not isinstance(value, jax.Array)
-        or isinstance(value, ABSTRACT)
-        or not value.size
-        or not x.place.is_cpu_place()
-    ):
+    if not isinstance(value, jax.Array) or isinstance(value, ABSTRACT) or not value.size or not x.place.is_cpu_place():
         return None
     return np.asarray(value)
 
