@@ -9,6 +9,7 @@ import os
 import pickle
 import random
 import signal
+import threading
 import time
 import warnings
 import weakref
@@ -27,6 +28,9 @@ from .transport import receive, send
 from .worker import Failure, Job, Task, work
 
 _PATIENCE = 3.0  # seconds for workers to end by themselves
+# No worker starts while another thread opens or closes connections: it would inherit, or close, the wrong ones. (A
+# pool can be collected in the midst of a start: the same thread may come again.)
+_starting = threading.RLock()
 _connections: weakref.WeakSet[Connection] = weakref.WeakSet()  # ends that only this process may hold
 
 
@@ -86,6 +90,10 @@ class Pool:
             raise
 
     def _start(self, context: Any, job: Any, forks: bool) -> None:
+        with _starting:
+            self._start_alone(context, job, forks)
+
+    def _start_alone(self, context: Any, job: Any, forks: bool) -> None:
         here, there = context.Pipe(duplex=True)
         _connections.add(here)
         self._ends.append(here)
@@ -231,8 +239,9 @@ def _end(owner: int, processes: list, ends: list[Connection]) -> None:
     """Close the connections, which workers take for the end; those that do not end in time are killed."""
     if os.getpid() != owner:
         return
-    for end in ends:
-        end.close()
+    with _starting:
+        for end in ends:
+            end.close()
     for patience, force in ((_PATIENCE, "terminate"), (1.0, "kill"), (1.0, "close")):
         until = time.monotonic() + patience
         for process in processes:

@@ -150,7 +150,8 @@ def work(connection: Connection, job: Job | bytes, close: list[Connection]) -> N
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for other in close:
-        other.close()
+        if not other.closed:
+            other.close()
     gc.freeze()  # what came along stays where it is, in pages that the processes share
     if Watch.forked:
         _read_tensors_on_the_host()

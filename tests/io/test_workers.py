@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -380,3 +381,29 @@ def test_a_program_that_ends_amid_an_epoch(tmp_path):
         out, error = process.communicate(timeout=60)
     assert process.returncode == 0 and not error
     wait_until(lambda: not any(alive(int(pid)) for pid in out.split()))
+
+
+def test_threads_that_compute_and_threads_that_start_workers():
+    """Forks while XLA is busy, from two threads at once: no lock and no connection is left in the wrong hands."""
+    data = Each(lambda i: (paddle.to_tensor(np.full((200, 200), i, "float32")), paddle.to_tensor(i)), 8)
+    done, stop = [], threading.Event()
+
+    def compute():
+        a = paddle.rand([200, 200])
+        while not stop.is_set():
+            a = (a @ a) / (a.abs().max() + 1.0)
+
+    def load():
+        for _ in range(8):
+            done.append([int(y.sum()) for _, y in DataLoader(data, batch_size=4, num_workers=2)])
+
+    computing = [threading.Thread(target=compute) for _ in range(2)]
+    loading = [threading.Thread(target=load, daemon=True) for _ in range(2)]
+    for thread in computing + loading:
+        thread.start()
+    for thread in loading:
+        thread.join(60)
+    stop.set()
+    for thread in computing:
+        thread.join()
+    assert done == [[6, 22]] * 16
