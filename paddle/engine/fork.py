@@ -11,9 +11,12 @@ import jax
 
 from .modes import Watch
 
-try:  # no public name tells whether the engine has started
-    from jax._src.xla_bridge import backends_are_initialized
+try:  # no public name tells whether the engine has started, or gives the locks that looking for it takes
+    from jax._src.xla_bridge import _backend_lock, _plugin_lock, backends_are_initialized
+
+    _locks = [_plugin_lock, _backend_lock]  # in the order in which JAX takes them
 except ImportError:
+    _locks = []
 
     def backends_are_initialized() -> bool:
         return True
@@ -24,13 +27,21 @@ def _finish_running() -> None:
     if backends_are_initialized():
         for array in jax.live_arrays():
             array.block_until_ready()
+    for lock in _locks:  # were another thread to hold one now, the child would wait for it forever
+        lock.acquire()
+
+
+def _release() -> None:
+    for lock in reversed(_locks):
+        lock.release()
 
 
 def _in_the_child() -> None:
+    _release()
     if backends_are_initialized():
         Watch.forked = True
         Watch.refresh()
 
 
-os.register_at_fork(before=_finish_running, after_in_child=_in_the_child)
+os.register_at_fork(before=_finish_running, after_in_parent=_release, after_in_child=_in_the_child)
 warnings.filterwarnings("ignore", message=r"os\.fork\(\) was called")  # JAX's warning of just this
