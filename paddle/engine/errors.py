@@ -85,7 +85,7 @@ def explain(error: Exception, name: str, params: Any, args: tuple, kwargs: dict,
     already, or where it is not ours to explain: one of the system, or one of the user's code that the call ran. A
     TypeError or an AssertionError from inside stays one where `keep` is set; for operators they are ValueErrors, as
     officially."""
-    text = _without_tracers(str(error))
+    text = _without_tracers(str(error.args[0] if isinstance(error, KeyError) and error.args else error))
     ours = re.match(r"\([A-Z][A-Za-z]+\) ", text)
     if ours:
         if error.args and error.args[0] != text:

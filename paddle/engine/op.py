@@ -154,6 +154,7 @@ class Op(Kernel):
         scalars: parameters whose Python numbers are inputs of the executable, so that a change does not recompile.
         static: further parameters that are never tensors (see STATIC).
         tensors: parameters that may be tensors although STATIC lists their names.
+        words: parameters that may be words although their default is a bool.
         random: the body's first parameter is a random key, which the generator provides.
         differentiable: False for operators without a gradient.
         gradient: a function (inputs, outputs, cotangents, *attributes) -> gradients of the inputs, where the one that
@@ -174,6 +175,7 @@ class Op(Kernel):
         scalars: str = "",
         static: str = "",
         tensors: str = "",
+        words: str = "",
         random: bool = False,
         aliases: dict[str, str] | None = None,
         **metadata: Any,
@@ -184,7 +186,9 @@ class Op(Kernel):
         roles = _roles(self.signature, wanted, static, tensors)
         super().__init__(fn, name, roles, random=random, **metadata)
         parameters = zip(self.signature.params, self.signature.defaults)
-        self.switches = tuple((i, p) for i, (p, d) in enumerate(parameters) if isinstance(d, bool))
+        self.switches = tuple(
+            (i, p) for i, (p, d) in enumerate(parameters) if isinstance(d, bool) and p not in words.split()
+        )
         self.public: Callable = _public(self)
 
 
@@ -362,20 +366,25 @@ def api(
     export: bool = True,
     aliases: dict[str, str] | None = None,
     on_host: Callable | None = None,
+    words: str = "",
 ) -> Any:
-    """The public face of an operator for a plain function that composes operators (see `op` for the arguments).
+    """The public face of an operator for a plain function that composes operators (see `op` and `Op` for the arguments).
 
     `on_host` is for functions that read elements: in programs they are one operator, which runs between executables;
     (trial shapes of the inputs, number of the trial, *attributes) -> (shape, type) of the result, a list for several.
     """
     if fn is None:
-        return functools.partial(api, method=method, inplace=inplace, export=export, aliases=aliases, on_host=on_host)
+        return functools.partial(
+            api, method=method, inplace=inplace, export=export, aliases=aliases, on_host=on_host, words=words
+        )
     signature = Signature(fn, fn.__name__, 0, aliases)
     if on_host is not None:
         hosted[fn.__name__] = (fn, signature, on_host)
     names, index = signature.own_keywords, signature.index
     switches = tuple(
-        (i, p) for i, (p, d) in enumerate(zip(signature.params, signature.defaults)) if isinstance(d, bool)
+        (i, p)
+        for i, (p, d) in enumerate(zip(signature.params, signature.defaults))
+        if isinstance(d, bool) and p not in words.split()
     )
     variadic = signature.varargs is not None or bool(fn.__code__.co_flags & inspect.CO_VARKEYWORDS)
     takes_out = "out" in index or "out" in names

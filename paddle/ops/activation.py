@@ -216,7 +216,7 @@ def rrelu(x, lower=1 / 8, upper=1 / 3, training=True):
 # ---- smooth ----
 
 
-@nn_op
+@nn_op(words="approximate")
 def gelu(x, approximate=False):
     """x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
 

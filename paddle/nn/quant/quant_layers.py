@@ -224,7 +224,7 @@ class _Quantized(Layer):
 def _quantizer(kind, bits, rate, weight=None, axis=0):
     """A rounding layer by its official name; `weight` is what it is for, None for activations."""
     if kind not in _QUANTIZERS:
-        raise KeyError(kind)
+        raise KeyError(f"(InvalidArgument) {kind!r} is no kind of rounding; there are {', '.join(_QUANTIZERS)}")
     name = weight.name if weight is not None else None
     if kind == "moving_average_abs_max":
         return FakeQuantMovingAverageAbsMax(name, rate, bits)
