@@ -63,7 +63,8 @@ def test_gradients(name):
 def test_every_operator_has_a_sample_or_a_reason_to_have_none():
     import_everything()
     without = {name: reason for reason, names in NOT_DIFFERENTIABLE.items() for name in names.split()}
-    missing = set(registry) - set(SAMPLES) - set(without)
+    ours = {name for name, op in registry.items() if op.fn.__module__.startswith("paddle.")}  # not those of other tests
+    missing = ours - set(SAMPLES) - set(without)
     assert not missing, f"operators without a row in tests/_gradients.py: {sorted(missing)}"
     assert not set(SAMPLES) & set(without)
     assert not (set(SAMPLES) | set(without)) - set(registry), "rows of operators that do not exist"
