@@ -52,6 +52,7 @@ REASONS = {
     "one_hot": "XLA compares each element with its class; PaddlePaddle writes only the ones into zeros",
     "solve": "several XLA calls: factors, substitution, and the check for a singular matrix",
     "median": "XLA sorts the rows; PyTorch selects",
+    "topk": "XLA selects row after row in one thread; PyTorch shares the rows between threads",
     "sin": "the series is summed in float64, and a pass before it looks how large the operands are",
     "layer_norm": "XLA makes several loops of it (mean, variance, quotient) that write to memory",
     **dict.fromkeys(
