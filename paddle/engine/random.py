@@ -107,10 +107,17 @@ class compiled_ticks(set_mode):
         self.words, self.used = words, 0
 
     def next(self) -> Any:
-        low = self.words[3] + np.uint32(self.used)
-        carry = (low < self.words[3]).astype(np.uint32)
+        words = advanced(self.words, self.used)
         self.used += 1
-        return jax.numpy.stack([self.words[0], self.words[1], self.words[2] + carry, low])
+        return words
+
+
+def advanced(words: Any, number: int) -> Any:
+    """The four words of the key that comes `number` keys later."""
+    xp = jax.numpy if isinstance(words, jax.Array) else np
+    low = words[3] + np.uint32(number)
+    carry = (low < words[3]).astype(np.uint32)
+    return xp.stack([words[0], words[1], words[2] + carry, low])
 
 
 def fold(words: Any) -> jax.Array:

@@ -9,7 +9,7 @@ and a result's length is unknown where the two differ.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -19,6 +19,12 @@ from . import errors
 
 # What an unknown length is tried with: divisible by the strides of common networks, small enough to multiply.
 PROBES = (64, 96)
+
+
+def trial_shapes(shape: Iterable[int | None]) -> tuple[tuple[int, ...], ...]:
+    """A shape once for each trial; None and negative lengths are unknown."""
+    shape = [-1 if d is None else int(d) for d in shape]
+    return tuple(tuple(p if d < 0 else d for d in shape) for p in PROBES)
 
 
 class Dim(int):

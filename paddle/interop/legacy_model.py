@@ -11,7 +11,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.tensor import Tensor, _make
-from ..engine.value import PROBES, Value
+from ..engine.value import Value, trial_shapes
 from ..ir.program import Graph
 from ..ir.record import Recorder
 from ..ops.creation import to_tensor
@@ -232,7 +232,7 @@ class LegacyModel:
         with recorder:
             for variable in self.feeds():
                 shape = tuple((shapes or {}).get(variable.name, variable.shape))
-                trials = tuple(tuple(p if n < 0 else int(n) for n in shape) for p in PROBES)
+                trials = trial_shapes(shape)
                 value = Value(variable.name, trials, params.numpy_dtype(variable.dtype))
                 graph.inputs[variable.name] = value
                 scope[variable.name] = _make(value)

@@ -16,7 +16,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.parameter import Parameter
 from ..engine.tensor import Tensor, _make
-from ..engine.value import PROBES, Value
+from ..engine.value import Value, trial_shapes
 from ..ir.program import Graph
 from ..ir.record import Recorder
 from . import pir_ops
@@ -165,7 +165,7 @@ class _Reader:
         kind = node.results[0][1] if len(node.results) == 1 else None
         if not isinstance(name, str) or name in self.graph.inputs or kind is None or kind.dtype is None:
             raise damaged("an input without a name or a type, or with a name that another one has")
-        value = Value(name, tuple(tuple(p if n < 0 else n for n in kind.shape) for p in PROBES), _numpy(kind.dtype))
+        value = Value(name, trial_shapes(kind.shape), _numpy(kind.dtype))
         self.graph.inputs[name] = value
         self.feeds.append(name)
         return [Slot(_make(value))]

@@ -49,7 +49,7 @@ class BlockKernel(Kernel):
         self.leading = len(leading)
         operators = [o for b in self.blocks for o in b.operators]
         self.shapes_change = on_host
-        self.on_host = on_host or any(needs_host(o, set()) for o in operators)
+        self.on_host = on_host or any(needs_host(o) for o in operators)
         self.effect = any(getattr(o.kernel, "effect", False) for o in operators)
         self.plans: dict[int, list] = {}
         parameters = (*leading, *(v.name for v in self.reads))

@@ -7,13 +7,10 @@ never changed after they were made, so programs share them: a clone or a pass ma
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
-import numpy as np
 
 from ..engine import errors
 from ..engine.executable import TENSOR, Entry, Frozen, Gradient, Kernel, Sequence, Static
@@ -152,27 +149,27 @@ def parameter_names(kernel: Kernel, n: int) -> tuple[str, ...]:
 
 
 def _is_open(key: Any) -> bool:
-    return next(_leaves(key), None) is not None
+    return next(leaves(key), None) is not None
 
 
-def _leaves(key: Any) -> Iterator[Any]:
+def leaves(key: Any) -> Iterator[Any]:
     if isinstance(key, (Dim, Held)):
         yield key
     elif type(key) is Static:
-        yield from _leaves(key.value)
+        yield from leaves(key.value)
     elif type(key) is Sequence:
         for k in key.items:
-            yield from _leaves(k)
+            yield from leaves(k)
     elif isinstance(key, (tuple, list)):
         for k in key:
-            yield from _leaves(k)
+            yield from leaves(k)
     elif isinstance(key, slice):
         for k in (key.start, key.stop, key.step):
-            yield from _leaves(k)
+            yield from leaves(k)
 
 
 def _values_in(key: Any) -> Iterator[Value]:
-    for leaf in _leaves(key):
+    for leaf in leaves(key):
         if isinstance(leaf, Dim):
             yield from leaf.values()
         else:
@@ -217,6 +214,19 @@ def _shown(key: Any, source: Iterator) -> Any:
 # ---- blocks and programs ----
 
 
+def read_from_outside(
+    operators: Iterable[Operator], given: Iterable[Value] = (), wanted: Iterable[Value] = ()
+) -> list[Value]:
+    """What operators read, or a caller wants, that is neither given nor defined by an operator before, in order."""
+    defined = set(given)
+    found: dict[Value, None] = {}
+    for operator in operators:
+        found.update((v, None) for v in operator.reads() if v not in defined)
+        defined.update(operator.outputs)
+    found.update((v, None) for v in wanted if v not in defined)
+    return list(found)
+
+
 class Block:
     """Operators in the order in which they run.
 
@@ -238,17 +248,7 @@ class Block:
 
     def free(self) -> list[Value]:
         """The values of the surrounding blocks that are read here, in order."""
-        defined = set(self.inputs)
-        found: dict[Value, None] = {}
-        for operator in self.operators:
-            for value in operator.reads():
-                if value not in defined:
-                    found[value] = None
-            defined.update(operator.outputs)
-        for value in self.outputs:
-            if value not in defined:
-                found[value] = None
-        return list(found)
+        return read_from_outside(self.operators, self.inputs, self.outputs)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks inside, those of branches and loops, depth first."""
@@ -386,29 +386,3 @@ class Graph:
                 kept.append(operator)
                 needed.update(operator.reads())
         return kept[::-1]
-
-
-_counter = itertools.count()
-
-
-def fresh_number() -> int:
-    return next(_counter)
-
-
-@contextlib.contextmanager
-def appended(block: Block) -> Iterator[None]:
-    """On an error inside the operators that were added are taken away again."""
-    n = len(block.operators)
-    try:
-        yield
-    except BaseException:
-        del block.operators[n:]
-        raise
-
-
-def is_number(x: Any) -> bool:
-    return isinstance(x, (bool, int, float, complex)) and not isinstance(x, Dim)
-
-
-def as_numpy(x: Any) -> np.ndarray:
-    return np.asarray(x)

@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..engine import errors, flags
+from ..engine import errors
 from ..engine.dispatch import _key_of, _share
 from ..engine.executable import TENSOR, Kernel
 from ..engine.modes import modes, set_mode
@@ -27,12 +27,11 @@ from ..engine.parameter import Parameter
 from ..engine.storage import Storage
 from ..engine.tape import Node
 from ..engine.tensor import Tensor, _make
-from ..engine.value import PROBES, Dim, Held, Value
-from .program import Graph, InnerBlock, Operator, Pullback, State
+from ..engine.value import PROBES, Held, Value
+from .program import Graph, InnerBlock, Operator, Pullback, State, leaves
 
 KNOWN_SIZE = 64  # elements up to which values that follow from shapes are computed while building
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
-_MISSING: Any = object()
 
 
 class HostKernel(Kernel):
@@ -82,11 +81,6 @@ class Recorder:
 
     def __exit__(self, *exc: Any) -> None:
         self._modes.pop().__exit__(*exc)
-
-    @staticmethod
-    def paused() -> set_mode:
-        """A context in which operators run instead of being recorded."""
-        return set_mode(program=None)
 
     def converted(self, function: Callable) -> Callable:
         """What a Layer calls in place of its `forward` (see `paddle.jit`)."""
@@ -367,23 +361,23 @@ def infer(draft: Operator) -> tuple[list[tuple], bool, list | None]:
         try:
             out = _eval_shape(draft.entry(_guess(trial), _lengths(trial)), specs)
         except Exception:
-            if not _reads_elements(draft):
+            if not reads_elements(draft):
                 raise
             out = _eval_shape(draft.entry(_guess(trial, trial + 1), _lengths(trial)), specs)  # as small as can be
         several = type(out) is tuple
         trials.append(out if several else (out,))
         if trial == 0 and draft.open:
             first_specs = specs
-    if draft.open and not hasattr(kernel, "infer") and _reads_elements(draft):
+    if draft.open and not hasattr(kernel, "infer") and reads_elements(draft):
         trials = _loosened(draft, trials, first_specs)
     if not dynamic:
         trials *= len(PROBES)
     return trials, several, _known(draft, trials, several)
 
 
-def _reads_elements(draft: Operator) -> bool:
+def reads_elements(draft: Operator) -> bool:
     """Whether an attribute holds elements that only a run knows."""
-    return any(isinstance(x, Held) and x.value.known is None for k in draft.key for x in _held_in(k))
+    return any(isinstance(x, Held) and x.value.known is None for k in draft.key for x in leaves(k))
 
 
 def _loosened(draft: Operator, trials: list, specs: list) -> list:
@@ -451,9 +445,7 @@ def _known(draft: Operator, trials: list, several: bool) -> list | None:
     if kernel.shape_only:
         if not all(o.dtype.kind in "iub" for o in trials[0]):
             return None
-    elif not all(_is_known(x) for x in draft.inputs) or any(
-        isinstance(x, Held) and x.value.known is None for k in draft.key for x in _held_in(k)
-    ):
+    elif not all(_is_known(x) for x in draft.inputs) or reads_elements(draft):
         return None
     elif not any(isinstance(x, Value) for x in draft.inputs) and any(o.dtype.kind not in "iub" for o in trials[0]):
         return None
@@ -478,12 +470,6 @@ def _is_known(x: Any) -> bool:
     return x.known is not None if isinstance(x, Value) else not hasattr(x, "shape") or math.prod(x.shape) <= KNOWN_SIZE
 
 
-def _held_in(key: Any) -> Iterator[Any]:
-    from .program import _leaves
-
-    return _leaves(key)
-
-
 def _user_line() -> str | None:
     """ "file.py:12" of the innermost frame outside of the package."""
     frame = sys._getframe(2)
@@ -498,6 +484,3 @@ def _user_line() -> str | None:
 def is_abstract(x: Any) -> bool:
     """Whether x is a tensor of a program that is being built."""
     return isinstance(x, Tensor) and isinstance(x._value, Value)
-
-
-__all__ = ["Dim", "HostKernel", "Recorder", "flags", "infer", "is_abstract"]

@@ -16,10 +16,11 @@ import numpy as np
 from ..engine import errors
 from ..engine.executable import _apply_vjp, _differentiable_part, _fit
 from ..engine.modes import set_mode
+from ..engine.random import advanced
 from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
-from .program import Block, Graph, Operator, Pullback
-from .record import HostKernel, _forward, compute
+from .program import Block, Graph, Operator, Pullback, read_from_outside
+from .record import HostKernel, _forward, compute, reads_elements
 
 
 class Environment:
@@ -46,11 +47,8 @@ class Environment:
         return self.arrays[value].shape
 
     def tick(self, number: int) -> Any:
-        words = self.words
-        xp = jnp if isinstance(words, jax.Array) else np
-        low = words[3] + np.uint32(number)
-        carry = (low < words[3]).astype(np.uint32)
-        return xp.stack([words[0], words[1], words[2] + carry, low])
+        """The four words of a random key."""
+        return advanced(self.words, number)
 
     def inputs(self, operator: Operator) -> list:
         return [self.arrays[x] if isinstance(x, Value) else x for x in operator.inputs]
@@ -234,14 +232,7 @@ class Segment:
 
     def __init__(self, operators: list[Operator], later: set[Value]):
         self.operators = operators
-        defined: set[Value] = set()
-        reads: dict[Value, None] = {}
-        for operator in operators:
-            for value in operator.reads():
-                if value not in defined:
-                    reads[value] = None
-            defined.update(operator.outputs)
-        self.reads = list(reads)
+        self.reads = read_from_outside(operators)
         self.gives = [v for o in operators for v in o.outputs if v in later]
         self.random = any(o.tick is not None or getattr(o.kernel, "random_inside", False) for o in operators)
         self.fixed = [i for i, v in enumerate(self.reads) if v.known is not None]
@@ -269,7 +260,6 @@ class Executable:
         graph: what runs.
         fetches: the values that a run gives.
         updates: also give the new values of the states.
-        donate: names of states whose arrays a run may overwrite.
     """
 
     def __init__(self, graph: Graph, fetches: list[Value], updates: bool = True):
@@ -298,7 +288,8 @@ class Executable:
         }
 
     def run(self, feeds: dict[str, Any], states: dict[str, Any], words: Any, donate: bool = False) -> tuple[list, dict]:
-        """(fetched arrays, new arrays of the states that changed)."""
+        """(fetched arrays, new arrays of the states that changed); with `donate` the old arrays of these may be
+        overwritten."""
         if not self.on_host:
             changing = {n: states[n] for n in self.updates if donate and n in self.states}
             constant = {n: a for n, a in states.items() if n not in changing}
@@ -327,24 +318,16 @@ class Executable:
         )
 
 
-def needs_host(operator: Operator, unknown: set[Value]) -> bool:
+def needs_host(operator: Operator) -> bool:
     """Whether an operator must run between executables: by its kind, or because an attribute depends on data."""
-    if is_host(operator):
-        return True
-    from .record import _held_in
-
-    return operator.open and any(
-        getattr(leaf, "value", None) is not None and leaf.value.known is None
-        for k in _forward(operator).key
-        for leaf in _held_in(k)
-    )
+    return is_host(operator) or operator.open and reads_elements(_forward(operator))
 
 
 def pieces(operators: list[Operator], wanted: set[Value]) -> list[Any]:
     """Operators as Segments and single host operators, in order."""
     groups: list[Any] = []
     for operator in operators:
-        if needs_host(operator, set()):
+        if needs_host(operator):
             groups.append(operator)
         elif groups and isinstance(groups[-1], list):
             groups[-1].append(operator)
@@ -384,10 +367,3 @@ def run_on_host(operator: Operator, environment: Environment) -> None:
         arrays.insert(0, environment.tick(operator.tick))
     out = entry.run(*arrays)
     environment.define(operator, out if operator.several else (out,))
-
-
-def missing_inputs(graph: Graph, given: Iterable[str], needed: Iterable[str]) -> None:
-    """ValueError naming the inputs that were not fed."""
-    absent = [n for n in needed if n not in set(given)]
-    if absent:
-        raise errors.ValueError_(f"the program needs the input{'s' if len(absent) > 1 else ''} {', '.join(absent)}")

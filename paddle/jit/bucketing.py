@@ -52,11 +52,10 @@ class Bucketed:
         after = [self.buckets.up(n) - n if isinstance(d, Dim) else 0 for n, d in zip(shape, value.shape)]
         if not any(after):
             return tensor
-        fill = self.buckets.pad.get(name, 0)
         if tensor._stop:
-            return _make(jnp.asarray(np.pad(np.asarray(tensor._value), [(0, n) for n in after], constant_values=fill)))
+            return _make(jnp.asarray(self.buckets.padded(name, tensor._value, value)))
         widths = [w for n in after for w in (0, n)]
-        return pad_tensor(tensor, widths, value=float(fill), pad_from_left_axis=True)
+        return pad_tensor(tensor, widths, value=float(self.buckets.pad.get(name, 0)), pad_from_left_axis=True)
 
     def _true_shapes(self, traced: Any, tensors: list[Tensor]) -> list:
         key = (id(traced), *signature([t._value for t in tensors]))

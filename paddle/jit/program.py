@@ -41,7 +41,7 @@ class GraphFunction:
     ):
         check_closed(operators, values, outputs)
         self.operators, self.values, self.outputs, self.ticks = operators, values, outputs, ticks
-        self.on_host = any(needs_host(o, set()) for o in operators)
+        self.on_host = any(needs_host(o) for o in operators)
         self.effects = any(getattr(o.kernel, "effect", False) for o in operators)
         self._own_gradient = gradient
         roles = ("",) * (len(values) + bool(ticks))

@@ -16,7 +16,7 @@ from ..engine.modes import modes, set_mode
 from ..engine.parameter import Parameter
 from ..engine.tape import AccumulateGrad, OpNode
 from ..engine.tensor import Tensor, _make
-from ..engine.value import PROBES, Dim, Value
+from ..engine.value import Dim, Value, trial_shapes
 from ..ir.blocks import LoopStart, Recorded, settle
 from ..ir.program import Graph, InnerBlock, State
 from ..ir.record import GradientNode, Recorder
@@ -265,7 +265,7 @@ class Traced:
     def _placeholder(self, name: str, tensor: Any, spec: Any) -> Tensor:
         shape = spec.shape if spec is not None else tuple(tensor._value.shape)
         dtype = spec.dtype.numpy if spec is not None and spec.dtype is not None else tensor._value.dtype
-        trials = tuple(tuple(p if d is None or d < 0 else int(d) for d in shape) for p in PROBES)
+        trials = trial_shapes(shape)
         while name in self.graph.inputs:
             name += "_"
         value = self.graph.inputs[name] = Value(name, trials, dtype)

@@ -7,7 +7,7 @@ from typing import Any
 from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.tensor import Tensor, _make
-from ..engine.value import PROBES, Value
+from ..engine.value import Value, trial_shapes
 from ..ir.program import Block, Operator
 from ..ir.text import block_text
 
@@ -62,7 +62,7 @@ class BlockView:
         name = name or unique_name.generate("_generated_var")
         if persistable:
             return self.program.recorder.add_state(name, tuple(shape), to_dtype(dtype).numpy)
-        trials = tuple(tuple(p if d is None or d < 0 else d for d in shape) for p in PROBES)
+        trials = trial_shapes(shape)
         tensor = _make(Value(name, trials, to_dtype(dtype).numpy))
         tensor._name = name
         return tensor

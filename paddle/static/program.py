@@ -16,7 +16,7 @@ from ..engine.dtype import to_dtype
 from ..engine.modes import modes, set_mode
 from ..engine.parameter import Parameter
 from ..engine.tensor import Tensor, _make
-from ..engine.value import PROBES, Value
+from ..engine.value import Value, trial_shapes
 from ..ir.program import Block, Graph, Operator, Pullback
 from ..ir.record import HostKernel, Recorder
 from ..ir.text import graph_text
@@ -238,8 +238,7 @@ class Program(Graph):
             self.training.update(block.operators[start:])
 
     def add_input(self, name: str, shape: Any, dtype: Any) -> Value:
-        shape = [-1 if d is None else int(d) for d in shape]
-        value = Value(name, tuple(tuple(p if d < 0 else d for d in shape) for p in PROBES), dtype)
+        value = Value(name, trial_shapes(shape), dtype)
         self.inputs[name] = value
         self.changed()
         return value

@@ -3,7 +3,7 @@
 import numpy as np
 
 from paddle.engine.tensor import _make
-from paddle.engine.value import PROBES, Value
+from paddle.engine.value import Value, trial_shapes
 from paddle.ir.program import Graph
 from paddle.ir.record import Recorder
 from paddle.ir.run import Executable
@@ -17,7 +17,7 @@ def build(function, **specs):
     recorder = Recorder(graph)
     inputs = []
     for name, (shape, dtype) in specs.items():
-        value = Value(name, tuple(tuple(p if d < 0 else d for d in shape) for p in PROBES), dtype)
+        value = Value(name, trial_shapes(shape), dtype)
         graph.inputs[name] = value
         inputs.append(_make(value))
     with recorder:

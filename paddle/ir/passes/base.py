@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from ...engine import errors, flags
+from ...engine.executable import Static
 from ...engine.value import Value
 from ..program import Graph, Operator
 
@@ -43,6 +45,11 @@ def apply(graph: Graph, wanted: Iterable[Value], names: Iterable[str]) -> Graph:
         if flags.debug_level() >= 3:
             print(f"[paddle-xla] pass {name}: {before} -> {len(graph.block.operators)} operators", file=sys.stderr)
     return graph
+
+
+def plain(x: Any) -> Any:
+    """An attribute as `Operator.arguments` gives it, without the wrapping of a key."""
+    return x.value if isinstance(x, Static) else x
 
 
 class Uses:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ...engine.executable import TENSOR, Static
+from ...engine.executable import TENSOR
 from ...engine.op import registry
 from ...engine.value import Value
 from ..program import Graph, Operator
-from .base import Uses, register
+from .base import Uses, plain, register
 from .cleanup import dead_code
 
 
-def _plain(x: Any) -> Any:
-    return x.value if isinstance(x, Static) else x
-
-
 def _flag(arguments: dict, *names: str) -> bool:
-    return any(bool(_plain(arguments.get(n, False))) for n in names)
+    return any(bool(plain(arguments.get(n, False))) for n in names)
 
 
 @register("linear")
@@ -70,7 +65,7 @@ def _attention(uses: Uses, operator: Operator) -> list[Operator] | None:
     weights = uses.made_by(arguments["x"], "softmax")
     if weights is None or uses.only_reader(weights.outputs[0]) is not operator or operator.outputs[0].ndim != 4:
         return None
-    if _plain(weights.arguments().get("axis", -1)) not in (-1, 3):
+    if plain(weights.arguments().get("axis", -1)) not in (-1, 3):
         return None
     scores = weights.arguments()["x"]
     if uses.only_reader(scores) is not weights:
@@ -98,7 +93,7 @@ def _attention(uses: Uses, operator: Operator) -> list[Operator] | None:
     before: list[Operator] = []
     if not _flag(given, "transpose_y"):
         turned = uses.made_by(key, "transpose")
-        if turned is None or tuple(_plain(turned.arguments()["perm"])) not in ((0, 1, 3, 2), (0, 1, -1, -2)):
+        if turned is None or tuple(plain(turned.arguments()["perm"])) not in ((0, 1, 3, 2), (0, 1, -1, -2)):
             return None
         key = turned.arguments()["x"]
     if not all(isinstance(x, Value) and x.ndim == 4 for x in (query, key, value)):
@@ -115,11 +110,11 @@ def _scale_of(operator: Operator) -> float | None:
     arguments = operator.arguments()
     if operator.name == "scale":
         number = arguments.get("scale")
-        if _plain(arguments.get("bias", 0.0)) != 0:
+        if plain(arguments.get("bias", 0.0)) != 0:
             return None
     else:
         number = arguments.get("y")
-    number = _plain(number)
+    number = plain(number)
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not number:
         return None
     return 1.0 / number if operator.name == "divide" else float(number)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from ...engine.executable import TENSOR, Static
+from ...engine.executable import TENSOR
 from ...engine.op import registry
 from ...engine.value import Value
 from ..program import Graph, Operator, parameter_names
-from .base import Uses, register
+from .base import Uses, plain, register
 from .cleanup import dead_code, new_state
 
 # Of the kernels that a batch normalisation can be folded into: the axis of the weight that is the output channel.
 _CHANNEL = {"conv1d": 0, "conv2d": 0, "conv3d": 0, "conv2d_transpose": 1, "conv3d_transpose": 1, "linear": -1}
-
-
-def _plain(x: Any) -> Any:
-    return x.value if isinstance(x, Static) else x
 
 
 @register("fold_batch_norm")
@@ -42,7 +37,7 @@ def _fold(graph: Graph, uses: Uses, operator: Operator) -> tuple[Operator, Opera
     if operator.name != "batch_norm":
         return None
     arguments = operator.arguments()
-    if _plain(arguments["batch"]) or any(uses.readers.get(v) or v in uses.wanted for v in operator.outputs[1:]):
+    if plain(arguments["batch"]) or any(uses.readers.get(v) or v in uses.wanted for v in operator.outputs[1:]):
         return None
     before = uses.made_by(arguments["x"], *_CHANNEL)
     if before is None or uses.only_reader(before.outputs[0]) is not operator:
@@ -58,7 +53,7 @@ def _fold(graph: Graph, uses: Uses, operator: Operator) -> tuple[Operator, Opera
     if bias is None and given.get("bias") is not None:
         return None
     mean, variance, gamma, beta = arrays
-    scale = 1 / np.sqrt(np.asarray(variance, np.float64) + float(_plain(arguments["epsilon"])))
+    scale = 1 / np.sqrt(np.asarray(variance, np.float64) + float(plain(arguments["epsilon"])))
     scale = scale if gamma is None else scale * np.asarray(gamma, np.float64)
     shift = (0 if bias is None else np.asarray(bias, np.float64)) - np.asarray(mean, np.float64)
     shift = shift * scale + (0 if beta is None else np.asarray(beta, np.float64))
@@ -77,12 +72,12 @@ _STATISTICS = ("running_mean", "running_var", "weight", "bias")
 
 def _same_channels(before: Operator, given: dict, arguments: dict) -> bool:
     """Whether the normalised axis is that of the output channels, and the types agree."""
-    normalised_last = str(_plain(arguments["data_format"])).endswith("C") and _plain(arguments["data_format"]) != "NC"
+    normalised_last = str(plain(arguments["data_format"])).endswith("C") and plain(arguments["data_format"]) != "NC"
     if before.name == "linear":
         return before.outputs[0].ndim == 2 or normalised_last
-    if before.name.endswith("transpose") and _plain(given["groups"]) != 1:
+    if before.name.endswith("transpose") and plain(given["groups"]) != 1:
         return False
-    last = str(_plain(given["data_format"])).endswith("C")
+    last = str(plain(given["data_format"])).endswith("C")
     return last == normalised_last and before.outputs[0].dtype == np.float32
 
 
