@@ -23,8 +23,8 @@ PROBES = (64, 96)
 
 def trial_shapes(shape: Iterable[int | None]) -> tuple[tuple[int, ...], ...]:
     """A shape once for each trial; None and negative lengths are unknown."""
-    shape = [-1 if d is None else int(d) for d in shape]
-    return tuple(tuple(p if d < 0 else d for d in shape) for p in PROBES)
+    lengths = [-1 if d is None else int(d) for d in shape]
+    return tuple(tuple(p if d < 0 else d for d in lengths) for p in PROBES)
 
 
 class Dim(int):
