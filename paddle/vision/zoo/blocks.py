@@ -8,7 +8,7 @@ from typing import Any
 from ... import nn
 from ...nn import functional as F
 from ...nn.initializer import Constant, TruncatedNormal
-from ..models._utils import ConvNormActivation, _make_divisible
+from ..models._utils import _make_divisible
 
 make_divisible = _make_divisible
 Act = Callable[..., nn.Layer] | None
@@ -18,14 +18,30 @@ def conv_bn(
     inputs: int,
     outputs: int,
     kernel: Any = 1,
-    stride: int = 1,
+    stride: Any = 1,
     groups: int = 1,
     act: Act = nn.ReLU,
     padding: Any = None,
     dilation: int = 1,
+    names: tuple[str, str] = ("0", "1"),
+    bias: bool = False,
+    epsilon: float = 1e-5,
 ) -> nn.Sequential:
-    """A convolution, batch normalisation and an activation."""
-    return ConvNormActivation(inputs, outputs, kernel, stride, padding, groups, activation_layer=act, dilation=dilation)
+    """A convolution, batch normalisation and an activation.
+
+    Args:
+        padding: default: the size stays as it is for stride 1.
+        names: of the convolution and the normalisation in keys of weights.
+        bias: of the convolution.
+        epsilon: of the normalisation.
+    """
+    if padding is None:
+        sides = [(k - 1) // 2 * dilation for k in (kernel if isinstance(kernel, tuple) else (kernel, kernel))]
+        padding = sides if sides[0] != sides[1] else sides[0]
+    bias_attr = None if bias else False
+    conv = nn.Conv2D(inputs, outputs, kernel, stride, padding, dilation, groups, bias_attr=bias_attr)
+    layers = [(names[0], conv), (names[1], nn.BatchNorm2D(outputs, epsilon=epsilon))]
+    return nn.Sequential(*layers, *([] if act is None else [("2" if names[0] == "0" else "act", act())]))
 
 
 class SqueezeExcite(nn.Layer):
