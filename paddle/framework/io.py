@@ -19,6 +19,7 @@ import numpy as np
 from ..engine import dtype as dtypes
 from ..engine import errors
 from ..engine.tensor import Tensor, _make
+from ..utils import storage
 from ..utils.files import atomic_write
 from .unpickle import MAX_DEPTH, ArrayRecord, DTypeRecord, LoadError, restricted_load
 
@@ -40,8 +41,8 @@ def save(obj: Any, path: Any, protocol: int = 4, **configs: Any) -> None:
 
     Args:
         obj: a `state_dict()`, a Tensor, or a nested container.
-        path: a file name, or a binary file object such as `io.BytesIO`. Missing folders are made. With the ending
-            `.safetensors` the file is written in that format, and `obj` must be a flat dict of tensors.
+        path: a file name, an address such as "s3://bucket/key" (through the package fsspec), or a binary file object
+            such as `io.BytesIO`. Missing folders are made. With the ending `.safetensors` the file is written in that format, and `obj` must be a flat dict of tensors.
         protocol: the pickle protocol, 2 to 4.
 
     Raises:
@@ -80,7 +81,7 @@ def load(path: Any, **configs: Any) -> Any:
     """Load what `save`, or the official `paddle.save`, wrote. Nothing in the file is executed.
 
     Args:
-        path: a file name (the ending `.safetensors` chooses that format) or a binary file object.
+        path: a file name or an address (the ending `.safetensors` chooses that format), or a binary file object.
         return_numpy: give NumPy arrays instead of tensors (bfloat16 as uint16).
         keep_name_table: keep the table of parameter names that a state dict carries.
 
@@ -104,9 +105,11 @@ def load(path: Any, **configs: Any) -> Any:
     path = _name(path, "load")
     if os.path.isdir(path):
         raise IsADirectoryError(f"(InvalidArgument) load: {path!r} is a folder; give the name of a file in it")
-    if not path or not os.path.exists(path):
-        raise MissingFile(f"(NotFound) load: there is no file {path!r}")
-    with open(path, "rb") as f:
+    try:
+        file = storage.opened(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingFile(f"(NotFound) load: there is no file {path!r}") from None
+    with file as f:
         if path.endswith(".safetensors"):
             return _from_safetensors(f.read(), path, as_numpy)
         return _unpacked(_read(f, repr(path)), as_numpy, keep)
@@ -114,7 +117,7 @@ def load(path: Any, **configs: Any) -> Any:
 
 def _name(path: Any, what: str) -> str:
     if isinstance(path, (str, os.PathLike)):
-        return str(os.fspath(path))
+        return str(storage.local(path))
     raise errors.ValueError_(
         f"{what}: path must be the name of a file or a binary file object, got {type(path).__name__}"
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..engine import errors
 from ..optimizer.lr import LRScheduler as Schedule
+from ..utils import storage
 from .callback import Callback, CallbackList, first_process
 from .progressbar import ProgressBar
 from .tracking import VisualDL, WandbCallback
@@ -245,7 +246,8 @@ class ModelCheckpoint(Callback):
         self.save_dir = save_dir
 
     def _save(self, name: str) -> None:
-        path = os.path.abspath(os.path.join(self.save_dir, name))
+        path = storage.join(self.save_dir, name)
+        path = path if storage.is_remote(path) else os.path.abspath(path)
         print(f"save checkpoint at {path}", flush=True)
         self.model.save(path)
 

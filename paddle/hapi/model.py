@@ -17,6 +17,7 @@ from ..engine.tensor import Tensor
 from ..io import DataLoader, Dataset, DistributedBatchSampler, IterableDataset
 from ..metric import Metric
 from ..nn.layer import Layer
+from ..utils import storage
 from .amp_settings import AmpSettings
 from .callbacks import CallbackList, EarlyStopping, config_callbacks
 from .static_model import StaticRunner
@@ -488,7 +489,7 @@ class Model:
         from ..framework.io import load
 
         prefix = path[: -len(".pdparams")] if path.endswith(".pdparams") else path
-        if not os.path.exists(prefix + ".pdparams"):
+        if not storage.is_file(prefix + ".pdparams"):
             raise errors.ValueError_(
                 f"Model.load: Failed to load parameters, please check path: there is no file {prefix + '.pdparams'}"
             )
@@ -514,7 +515,7 @@ class Model:
             own = self.network.state_dict()
             for key, value in fitting.items():
                 own[key].set_value(value)
-        if self._optimizer is not None and not reset_optimizer and os.path.exists(prefix + ".pdopt"):
+        if self._optimizer is not None and not reset_optimizer and storage.is_file(prefix + ".pdopt"):
             self._optimizer.set_state_dict(load(prefix + ".pdopt"))
 
     def summary(self, input_size: Any = None, dtype: Any = None) -> dict[str, int]:

@@ -23,6 +23,7 @@ import numpy as np
 from ..engine.modes import Watch
 from ..engine.random import seed as seed_framework
 from ..engine.tensor import Tensor
+from ..utils import storage
 from .fetch import Fetch
 from .host import host_tensor, read
 from .transport import receive, send
@@ -152,6 +153,7 @@ def work(connection: Connection, job: Job | bytes, close: list[Connection]) -> N
     for other in close:
         if not other.closed:
             other.close()
+    storage.after_fork()
     gc.freeze()  # what came along stays where it is, in pages that the processes share
     if Watch.forked:
         _read_tensors_on_the_host()

@@ -7,14 +7,22 @@ import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from . import storage
+
 
 @contextlib.contextmanager
 def atomic_write(path: str) -> Iterator[BinaryIO]:
     """A binary file to write `path` with: it appears under its name, complete and on disk, when the block ends well.
 
     The data goes to a temporary name in the same folder, is synchronised and renamed. After an error, or when the
-    process is killed, what was there before is untouched. Missing folders are made.
+    process is killed, what was there before is untouched. Missing folders are made. An address of object storage is
+    written in one piece at the end.
     """
+    path = storage.local(path)
+    if storage.is_remote(path):
+        with storage.uploaded(path) as f:
+            yield f
+        return
     path = os.path.realpath(path)
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device: nothing to rename
         with open(path, "wb") as f:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from ..engine import errors
+from ..utils import storage
 
 __all__ = ["set_image_backend", "get_image_backend", "image_load"]
 
@@ -39,7 +41,7 @@ def image_load(path: str, backend: str | None = None) -> Any:
     """Read an image file.
 
     Args:
-        path: the file.
+        path: the file, or its address in object storage.
         backend: "pil", "cv2" or "tensor" (float [C, H, W] from 0 to 1), default the one that is set.
 
     Raises:
@@ -49,7 +51,7 @@ def image_load(path: str, backend: str | None = None) -> Any:
     backend = check_backend(backend or _backend, "image_load")
     from PIL import Image
 
-    image = Image.open(path)
+    image = Image.open(io.BytesIO(storage.read(path)) if storage.is_remote(path) else storage.local(path))
     if backend == "pil":
         return image
     if backend == "tensor":

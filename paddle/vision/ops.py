@@ -22,6 +22,7 @@ from ..ops.detection_loss import yolo_loss
 from ..ops.detection_regions import psroi_pool, roi_align, roi_pool
 from ..ops.detection_suppression import distribute_fpn_proposals, generate_proposals, matrix_nms, nms
 from ..ops.scatter import concrete
+from ..utils import storage
 
 __all__ = [
     "yolo_loss",
@@ -49,7 +50,7 @@ __all__ = [
 
 @api(method=False, export=False)
 def read_file(filename):
-    """The bytes of a file as a uint8 vector, for `decode_jpeg`.
+    """The bytes of a file (also at an address in object storage) as a uint8 vector, for `decode_jpeg`.
 
     Raises:
         FileNotFoundError: no such file.
@@ -60,9 +61,9 @@ def read_file(filename):
     """
     if not isinstance(filename, (str, os.PathLike)):
         raise errors.TypeError_(f"read_file: filename must be a path, got {errors.describe(filename)}")
-    if not os.path.isfile(filename):
+    if not storage.is_file(filename):
         raise errors.NotFound(f"read_file: there is no file {os.fspath(filename)}")
-    return _make(put(np.fromfile(filename, np.uint8)))
+    return _make(put(np.frombuffer(storage.read(filename), np.uint8)))
 
 
 def _picture_shape(specs, trial, mode):

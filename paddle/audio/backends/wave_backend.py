@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import wave
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,23 @@ import numpy as np
 from ...engine import errors
 from ...engine.tensor import Tensor
 from ...ops.creation import to_tensor
+from ...utils import storage
 from .backend import AudioInfo
 
 __all__ = ["info", "load", "save"]
 
 
-@contextmanager
+@contextlib.contextmanager
 def _reading(name: str, file: Any) -> Iterator[wave.Wave_read]:
     """A WAV file, given by its path or as an open binary file."""
-    source: Any = os.fspath(file) if isinstance(file, os.PathLike) else file
-    if isinstance(source, str) and not os.path.isfile(source):
-        raise errors.NotFound(f"{name}: there is no file {source}")
+    source: Any = storage.local(file) if isinstance(file, (str, os.PathLike)) else file
     try:
-        with wave.open(source, "rb") as found:
-            yield found
+        with contextlib.ExitStack() as stack:
+            if isinstance(source, str):
+                if not storage.is_file(source):
+                    raise errors.NotFound(f"{name}: there is no file {source}")
+                source = stack.enter_context(storage.opened(source))
+            yield stack.enter_context(wave.open(source, "rb"))
     except (wave.Error, EOFError) as e:
         raise errors.NotImplemented_(
             f"{name}: {source} is no WAV file with samples in PCM, or it is damaged ({e or 'it ends early'}). "
@@ -142,8 +145,11 @@ def save(
         frames = np.nan_to_num(np.clip(frames.astype("float64") * 2**15, -(2**15), 2**15 - 1))
     elif values.dtype != np.int16:
         raise errors.ValueError_(f"audio.save: src must hold real values or int16, got {errors.describe(src)}")
-    target = os.fspath(filepath) if isinstance(filepath, os.PathLike) else filepath
-    with wave.open(target, "wb") as f:
+    with contextlib.ExitStack() as stack:
+        target: Any = storage.local(filepath) if isinstance(filepath, (str, os.PathLike)) else filepath
+        if storage.is_remote(target):
+            target = stack.enter_context(storage.uploaded(target))
+        f = stack.enter_context(wave.open(target, "wb"))
         f.setnchannels(frames.shape[1])
         f.setsampwidth(2)
         f.setframerate(int(sample_rate))

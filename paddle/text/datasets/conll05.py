@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import os
+import io
 import zlib
 from collections.abc import Iterator
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ...engine import errors
 from ...io import Dataset
+from ...utils import storage
 from ...vision.datasets.archive import member, opened, read_member
 from .source import file_of, numbered
 
@@ -132,10 +133,9 @@ class Conll05st(Dataset):
 
 
 def _lines(path: str) -> list[str]:
-    if not os.path.isfile(path):
+    if not storage.is_file(path):
         raise errors.NotFound(f"there is no file {path}")
-    with open(path, encoding="utf-8") as f:
-        return [line.strip() for line in f]
+    return [line.strip() for line in io.TextIOWrapper(io.BytesIO(storage.read(path)), "utf-8")]
 
 
 def _blocks(text: str) -> Iterator[list[str]]:

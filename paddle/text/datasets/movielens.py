@@ -11,6 +11,7 @@ import numpy as np
 
 from ...engine import errors
 from ...io import Dataset
+from ...utils import storage
 from ...vision.datasets.archive import mode_of
 from .source import file_of, numbered
 
@@ -88,7 +89,7 @@ class Movielens(Dataset):
         self.data_file = file_of(data_file, self._url, "movielens", self._md5, download)
         self.test_ratio, self.rand_seed = test_ratio, rand_seed
         try:
-            with zipfile.ZipFile(self.data_file) as archive:
+            with storage.opened(self.data_file) as file, zipfile.ZipFile(file) as archive:
                 self._load(archive)
         except FileNotFoundError:
             raise errors.NotFound(f"there is no file {self.data_file}") from None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from ...engine import errors
 from ...engine.dtype import default_dtype
 from ...io import Dataset
+from ...utils import storage
 from ...vision.datasets.archive import mode_of
 from .source import file_of
 
@@ -40,12 +39,11 @@ class UCIHousing(Dataset):
     def __init__(self, data_file: str | None = None, mode: str = "train", download: bool = True):
         self.mode = mode_of("UCIHousing", mode, ("train", "test"))
         self.data_file = file_of(data_file, self._url, "uci_housing", self._md5, download)
-        if not os.path.isfile(self.data_file):
+        if not storage.is_file(self.data_file):
             raise errors.NotFound(f"there is no file {self.data_file}")
         self.dtype = default_dtype().name
         try:
-            with open(self.data_file) as f:
-                table = np.array(f.read().split(), "float64").reshape(-1, _FIELDS)
+            table = np.array(storage.read(self.data_file).split(), "float64").reshape(-1, _FIELDS)
         except ValueError:
             raise errors.ValueError_(f"{self.data_file} is no table of numbers with {_FIELDS} columns") from None
         if not len(table):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...engine import errors
+from ...utils import storage
 from .. import image as backends
 
 
@@ -30,11 +30,12 @@ def backend_of(name: str, backend: str | None) -> str:
 
 @contextmanager
 def opened(path: str) -> Iterator[tarfile.TarFile]:
-    """A tar archive, compressed or not. FileNotFoundError when it is missing, ValueError naming it when it is damaged."""
-    if not os.path.isfile(path):
+    """A tar archive, compressed or not, here or in object storage. FileNotFoundError when it is missing, ValueError naming it when it is damaged."""
+    if not storage.is_file(path):
         raise errors.NotFound(f"there is no file {path}")
     try:
-        with tarfile.open(path) as archive:
+        with storage.opened(path) as file, tarfile.open(path, fileobj=file) as archive:
+            archive.name = str(path)
             yield archive
     except (tarfile.TarError, EOFError, zlib.error) as e:
         raise errors.ValueError_(f"{path} is no tar archive, or it is damaged ({e})") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import tarfile
@@ -13,6 +14,7 @@ import numpy as np
 
 from ...engine import errors
 from ...io import Dataset
+from ...utils import storage
 from ...utils.download import cached_file
 from .archive import backend_of, mode_of, opened, picture
 
@@ -94,6 +96,7 @@ class Flowers(Dataset):
 
 def _unpacked(path: str) -> str:
     """The folder beside an archive that has its files. It appears when all of them are in it."""
+    path = storage.local_copy(path)
     folder = os.path.splitext(path)[0]
     folder = folder if folder != path else path + "_files"
     if os.path.isdir(os.path.join(folder, "jpg")):
@@ -118,12 +121,12 @@ def _unpacked(path: str) -> str:
 
 def _numbers(path: str, key: str) -> np.ndarray:
     """A vector of ints in a MATLAB file."""
-    if not os.path.isfile(path):
+    if not storage.is_file(path):
         raise errors.NotFound(f"there is no file {path}")
     import scipy.io
 
     try:
-        found = np.asarray(scipy.io.loadmat(path, variable_names=[key])[key])
+        found = np.asarray(scipy.io.loadmat(io.BytesIO(storage.read(path)), variable_names=[key])[key])
     except KeyError:
         raise errors.ValueError_(f"{path} is not the file of Flowers: there is no {key} in it") from None
     except Exception as e:  # every kind that reading a damaged file ends in

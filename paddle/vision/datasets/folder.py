@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ...engine import errors
 from ...engine.dtype import default_dtype
 from ...io import Dataset
+from ...utils import storage
 from ..image import get_image_backend, image_load
 
 __all__ = ["DatasetFolder", "ImageFolder"]
@@ -33,15 +33,6 @@ def _filter(extensions: Any, is_valid_file: Callable | None) -> tuple[Any, Calla
     return allowed, lambda path: path.lower().endswith(endings)
 
 
-def _files(folder: str, valid: Callable) -> Iterator[str]:
-    """The files in a folder and the folders in it that count, in the order of their paths."""
-    for where, _, names in sorted(os.walk(folder, followlinks=True)):
-        for name in sorted(names):
-            path = os.path.join(where, name)
-            if valid(path):
-                yield path
-
-
 def _nothing(name: str, what: str, root: str, extensions: Any) -> RuntimeError:
     rest = "" if extensions is None else f"; files end in {', '.join(extensions)}"
     return errors.RuntimeError_(f"{name}: there are no {what} in {root}{rest}")
@@ -51,7 +42,7 @@ class DatasetFolder(Dataset):
     """Files in a folder for each class: `root/class/.../file`.
 
     Args:
-        root: the folder of the classes.
+        root: the folder of the classes, here or in object storage ("s3://bucket/folder", through the package fsspec).
         loader: makes a sample of a path; default: a picture in colours, by the image backend.
         extensions: endings of the files that count; default those of pictures.
         transform: applied to each sample.
@@ -82,12 +73,14 @@ class DatasetFolder(Dataset):
         self.transform = transform
         self.loader = default_loader if loader is None else loader
         self.extensions, valid = _filter(extensions, is_valid_file)
-        if not os.path.isdir(root):
+        if not storage.is_folder(root):
             raise errors.NotFound(f"DatasetFolder: there is no folder {root}")
-        self.classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+        self.classes = storage.folders(root)
         self.class_to_idx = {name: k for k, name in enumerate(self.classes)}
         self.samples = [
-            (path, k) for name, k in self.class_to_idx.items() for path in _files(os.path.join(root, name), valid)
+            (path, k)
+            for name, k in self.class_to_idx.items()
+            for path in filter(valid, storage.files(storage.join(root, name)))
         ]
         if not self.samples:
             raise _nothing("DatasetFolder", "files in folders of classes", root, self.extensions)
@@ -125,7 +118,7 @@ class ImageFolder(Dataset):
         self.transform = transform
         self.loader = default_loader if loader is None else loader
         self.extensions, valid = _filter(extensions, is_valid_file)
-        self.samples = list(_files(root, valid))
+        self.samples = list(filter(valid, storage.files(root)))
         if not self.samples:
             raise _nothing("ImageFolder", "files", root, self.extensions)
 

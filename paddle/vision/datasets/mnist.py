@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import math
-import os
 import struct
 import zlib
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import numpy as np
 from ...engine import errors
 from ...engine.dtype import default_dtype
 from ...io import Dataset
+from ...utils import storage
 from ...utils.download import cached_file
 from .. import image as backends
 
@@ -25,7 +25,7 @@ class MNIST(Dataset):
     """Handwritten digits (LeCun, Cortes, Burges): 60000 pictures for training, 10000 for tests.
 
     Args:
-        image_path, label_path: gzipped idx files; default `$PADDLE_HOME/dataset/mnist/` with the published names, which
+        image_path, label_path: gzipped idx files, also addresses such as "s3://bucket/key"; default `$PADDLE_HOME/dataset/mnist/` with the published names, which
             are downloaded when they are not there. `paddle.vision.datasets.digits_path()` holds a small real set.
         mode: "train" or "test".
         transform: applied to each picture.
@@ -121,16 +121,22 @@ def _usable_backend() -> str:
     return found if found in ("pil", "cv2") else "pil"
 
 
+def _is_gzip(file: Any) -> bool:
+    start = file.read(2)
+    file.seek(0)
+    return start == b"\x1f\x8b"
+
+
 def read_idx(path: str, ndim: int) -> np.ndarray:
     """The uint8 array of `ndim` dimensions in an idx file, gzipped or not.
 
     Raises FileNotFoundError when it is missing, ValueError when it is anything else or does not have the bytes that its
     header promises. Memory is taken for what is in the file, not for what the header says.
     """
-    if not os.path.isfile(path):
+    if not storage.is_file(path):
         raise errors.NotFound(f"there is no file {path}")
     try:
-        with open(path, "rb") as raw, gzip.open(raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw as f:
+        with storage.opened(path) as raw, gzip.open(raw) if _is_gzip(raw) else raw as f:
             header = f.read(4 + 4 * ndim)
             if len(header) < 4 + 4 * ndim or header[:4] != bytes([0, 0, 8, ndim]):
                 raise errors.ValueError_(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import io
+import bz2
+import gzip
+import lzma
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 from ...engine import errors
 from ...engine.dtype import default_dtype
 from ...io import Dataset
+from ...utils import storage
 from ...utils.download import cached_file
 from .archive import backend_of, member, mode_of, opened, picture, read_member
 
@@ -65,7 +68,7 @@ class VOC2012(Dataset):
             for name in names.decode("utf-8", "replace").split():
                 self.data.append(f"{_ROOT}JPEGImages/{name}.jpg")
                 self.labels.append(f"{_ROOT}SegmentationClass/{name}.png")
-            if not isinstance(archive.fileobj, io.BufferedReader):
+            if isinstance(archive.fileobj, (gzip.GzipFile, bz2.BZ2File, lzma.LZMAFile)):
                 raise errors.ValueError_(f"VOC2012: {self.data_file} is compressed; unpack it to a plain .tar file")
             for name in (*self.data, *self.labels):
                 found = member(archive, name)
@@ -74,10 +77,7 @@ class VOC2012(Dataset):
     def _picture(self, name: str) -> Any:
         # its own handle for each reading: workers that were forked would share the position of one that stays open
         start, size = self._places[name]
-        with open(self.data_file, "rb") as f:
-            f.seek(start)
-            data = f.read(size)
-        found = picture(data, f"{self.data_file}: {name}")
+        found = picture(storage.read(self.data_file, start, size), f"{self.data_file}: {name}")
         return found if self.backend == "pil" else np.asarray(found).astype(self.dtype)
 
     def __getitem__(self, idx: int) -> tuple[Any, Any]:
