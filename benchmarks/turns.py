@@ -30,8 +30,8 @@ def python_of(framework: str) -> str | None:
 class Worker:
     """One framework in a process of its own."""
 
-    def __init__(self, framework: str, module: str):
-        env = dict(os.environ, PYTHONPATH=str(HERE.parent) if framework == "ours" else "")
+    def __init__(self, framework: str, module: str, **env: str):
+        env = dict(os.environ, PYTHONPATH=str(HERE.parent) if framework == "ours" else "", **env)
         self.framework = framework
         self._process = subprocess.Popen(
             [python_of(framework), str(HERE / "turns.py"), framework, module],
@@ -43,16 +43,16 @@ class Worker:
             text=True,
         )
 
-    def ask(self, name: str, calls: int) -> float | None:
-        """Seconds a call of a workload; None when the framework does not have it."""
-        self._process.stdin.write(json.dumps([name, calls]) + "\n")
+    def ask(self, command: str, name: str, **arguments) -> dict:
+        """The answer of a function of the worker (below); {} when the framework does not have the workload."""
+        self._process.stdin.write(json.dumps([command, name, arguments]) + "\n")
         self._process.stdin.flush()
         for line in self._process.stdout:
             if line.startswith("{"):
                 answer = json.loads(line)
-                if answer.get("error"):
-                    print(f"  {self.framework} {name}: {answer['error']}", file=sys.stderr)
-                return answer["seconds"]
+                if error := answer.pop("error", None):
+                    print(f"  {self.framework} {name}: {error}", file=sys.stderr)
+                return answer
         raise RuntimeError(f"the worker of {self.framework} ended during {name}")
 
     def close(self) -> None:
@@ -60,23 +60,32 @@ class Worker:
         self._process.wait(30)
 
 
+def in_turns(workers: list[Worker], rounds: int, name: str, **arguments) -> dict[str, list[float]]:
+    """Seconds a call in each turn, by framework; who begins changes from round to round."""
+    found: dict[str, list[float]] = {}
+    for i in range(rounds):
+        for worker in workers[i % len(workers) :] + workers[: i % len(workers)]:
+            seconds = worker.ask("turn", name, **arguments).get("seconds")
+            if seconds is not None:
+                found.setdefault(worker.framework, []).append(seconds)
+    return found
+
+
 def compare(
     module: str, names: dict[str, int], rounds: int, frameworks: tuple[str, ...] = FRAMEWORKS
 ) -> dict[str, dict[str, float]]:
     """Best seconds a call, by workload and framework; `names` gives the calls in one turn."""
     workers = [Worker(f, module) for f in frameworks if python_of(f)]
-    results: dict[str, dict[str, list[float]]] = {name: {} for name in names}
+    results = {}
     try:
         for name, calls in names.items():
-            for round_ in range(rounds + 1):  # the first is for warming up
-                for worker in workers[round_ % len(workers) :] + workers[: round_ % len(workers)]:
-                    seconds = worker.ask(name, calls)
-                    if seconds is not None and round_:
-                        results[name].setdefault(worker.framework, []).append(seconds)
+            in_turns(workers, 1, name, calls=calls)  # warms up
+            found = in_turns(workers, rounds, name, calls=calls)
+            results[name] = {f: min(times) for f, times in found.items()}
     finally:
         for worker in workers:
             worker.close()
-    return {name: {f: min(times) for f, times in found.items()} for name, found in results.items()}
+    return results
 
 
 def table(
@@ -122,29 +131,77 @@ def main(module: str, names: dict[str, int], unit: float, label: str, frameworks
     return results
 
 
+# ---- the worker ----
+
+
+class _Session:
+    """The workloads of a module in this process; its public methods are what a worker can be asked for."""
+
+    def __init__(self, framework: str, module: str):
+        start = time.perf_counter()
+        self._kind = framework if framework in ("torch", "onnx") else "paddle"  # ONNX Runtime runs PyTorch's export
+        self._library = importlib.import_module("torch" if self._kind == "onnx" else self._kind)
+        self._imported = time.perf_counter() - start
+        self._module = importlib.import_module(module)
+        self._stats = self._library.utils.compile_stats if framework == "ours" else None
+        self._steps: dict = {}
+
+    def _make(self, name: str, **options):
+        if hasattr(self._module, "make"):
+            return self._module.make(self._library, name, **options)
+        make = getattr(self._module, f"{self._kind}_{name}", None)
+        return make and make(self._library)
+
+    def _wait(self, out) -> None:
+        if hasattr(out, "numpy"):
+            (out.detach() if self._kind != "paddle" else out).numpy()
+
+    def turn(self, name: str, calls: int = 0, seconds: float = 0.0) -> dict:
+        """Seconds a call, over so many calls or over a stretch of time."""
+        if name not in self._steps:
+            self._steps[name] = self._make(name)
+        step = self._steps[name]
+        if step is None:
+            return {}
+        start = time.perf_counter()
+        if not calls:
+            self._wait(step())
+            calls = max(1, round(seconds / (time.perf_counter() - start)))
+            start = time.perf_counter()
+        for _ in range(calls):
+            out = step()
+        self._wait(out)
+        return {"seconds": (time.perf_counter() - start) / calls}
+
+    def first(self, name: str) -> dict:
+        """Seconds of the import, of making the model, and of the first step with its result."""
+        start = time.perf_counter()
+        self._steps[name] = step = self._make(name)
+        made = time.perf_counter()
+        self._wait(step())
+        return {"import": self._imported, "build": made - start, "first": time.perf_counter() - made}
+
+    def losses(self, name: str, steps: int, small: bool = False) -> dict:
+        """What the first steps return, without anything random."""
+        step = self._make(name, same=True, small=small)
+        return {"losses": [self._module.value(step()) for _ in range(steps)]}
+
+    def state(self, name: str) -> dict:
+        """Peak memory of the process in bytes, and ours: how often it compiled."""
+        with open("/proc/self/status") as f:
+            peak = next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
+        stats = self._stats
+        return {"memory": peak, **({"compiles": stats.compiles, "hits": stats.cache_hits} if stats else {})}
+
+
 def _work() -> None:
-    framework, module = sys.argv[1:3]
-    workloads = importlib.import_module(module)
-    kind = framework if framework in ("torch", "onnx") else "paddle"  # ONNX Runtime runs what PyTorch exports
-    library = importlib.import_module("torch" if kind == "onnx" else kind)
-    steps: dict = {}
+    session = _Session(*sys.argv[1:3])
     for line in sys.stdin:
-        name, calls = json.loads(line)
-        answer: dict = {"seconds": None}
+        command, name, arguments = json.loads(line)
         try:
-            if name not in steps:
-                make = getattr(workloads, f"{kind}_{name}", None)
-                steps[name] = make(library) if make else None
-            step = steps[name]
-            if step is not None:
-                start = time.perf_counter()
-                for _ in range(calls):
-                    out = step()
-                if hasattr(out, "numpy"):
-                    (out.detach() if kind in ("torch", "onnx") else out).numpy()  # wait for the last result
-                answer["seconds"] = (time.perf_counter() - start) / calls
+            answer = getattr(session, command)(name, **arguments)
         except Exception as e:
-            answer["error"] = f"{type(e).__name__}: {e}"
+            answer = {"error": f"{type(e).__name__}: {e}"}
         print(json.dumps(answer), flush=True)
 
 
