@@ -188,6 +188,16 @@ class Pool:
 
     def _receive(self, number: int) -> tuple[str, Any]:
         """Kind and value of the next answer of a worker."""
+        try:
+            return self._answer(number)
+        except (OSError, ValueError):
+            if self.alive:
+                raise
+            if not threading.main_thread().is_alive():  # a daemon thread, when the program has ended
+                threading.Event().wait()
+            raise errors.RuntimeError_("DataLoader: the workers were ended while a batch was awaited") from None
+
+    def _answer(self, number: int) -> tuple[str, Any]:
         end, process = self._ends[number], self._processes[number]
         until = time.monotonic() + self.timeout if self.timeout else None
         while True:

@@ -11,10 +11,11 @@ import io
 import mmap
 import os
 import pickle
+import socket
 import tempfile
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import recv_handle, send_handle
+from multiprocessing.reduction import recv_handle, sendfds
 from typing import Any
 
 import numpy as np
@@ -50,10 +51,11 @@ def send(connection: Connection, value: Any, shared: bool = True) -> None:
         memory = None
         if shared and sum(sizes) > _INLINE:
             with contextlib.suppress(OSError, MemoryError):
+                way = stack.enter_context(socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM))
                 memory = stack.enter_context(_shared(views))
         connection.send_bytes(pickle.dumps((sizes, memory is not None)))
         if memory is not None:
-            send_handle(connection, memory, 0)
+            sendfds(way, [memory])
         else:
             for view in views:
                 connection.send_bytes(view)
