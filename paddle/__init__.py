@@ -4,6 +4,7 @@ from importlib import import_module as _import_module
 
 from .engine import compile as _compile  # noqa: F401  (sets the compiler up before anything else)
 from .engine import fork as _fork  # noqa: F401  (what a forked process needs)
+from .engine import capture as _capture  # noqa: F401  (what repeats runs compiled)
 from .engine.autograd import grad
 from .engine.dtype import (
     DType as dtype,

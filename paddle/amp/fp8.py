@@ -189,10 +189,10 @@ def substitute(op: Kernel, args: tuple, low: DType) -> Callable | None:
         bias, flip_x, flip_y = args[2], False, False
     else:
         bias, flip_x, flip_y = None, bool(args[2]), bool(args[3])
-    m, n = x._value.shape, y._value.shape
+    m, n = x._raw.shape, y._raw.shape
     if len(m) < 2 or len(n) < 2 or (m[-2] if flip_x else m[-1]) != (n[-1] if flip_y else n[-2]):
         return None
-    fits = bias is None or bias._value.shape == (n[not flip_y],)
+    fits = bias is None or bias._raw.shape == (n[not flip_y],)
     if isinstance(y, Parameter) and len(n) == 2 and not flip_x and fits:
         return lambda *_: _Linear.apply(x, y, bias, flip_y, low)
     if bias is None and all(a == b or 1 in (a, b) for a, b in zip(m[-3::-1], n[-3::-1])):

@@ -61,7 +61,7 @@ class PyLayerNode(Node):
         self.live = [not t._stop and t._node is not None for t in inputs]
         super().__init__(tuple((t._node, t._index, True) if live else None for t, live in zip(inputs, self.live)))
         self.kind, self.context, self.specs = kind, context, specs
-        self.shapes = [t._value.shape for t in inputs]
+        self.shapes = [t._raw.shape for t in inputs]
         self.n_outputs = len(specs)
 
     @property
@@ -104,7 +104,7 @@ class PyLayerNode(Node):
                 raise errors.TypeError_(
                     f"{self.name}.backward: gradient {i} must be a Tensor or None, got {type(gradient).__name__}"
                 )
-            if gradient is not None and gradient._value.shape != self.shapes[i] and gradient.is_dense():
+            if gradient is not None and gradient._raw.shape != self.shapes[i] and gradient.is_dense():
                 raise errors.ValueError_(
                     f"{self.name}.backward: gradient {i} has shape {list(gradient.shape)}, the input of forward "
                     f"{list(self.shapes[i])}"
@@ -164,7 +164,7 @@ class PyLayer(PyLayerContext):
             )
         if not modes.grad or not any(not t._stop and t._node is not None for t in inputs):
             return out
-        node = PyLayerNode(cls, context, inputs, [(o._value.shape, o._value.dtype) for o in found])
+        node = PyLayerNode(cls, context, inputs, [(o._raw.shape, o._raw.dtype) for o in found])
         fixed = {id(t) for t in context.non_differentiable}
         known = {id(t) for t in inputs}
         index, results = 0, []

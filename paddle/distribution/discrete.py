@@ -20,7 +20,7 @@ from .distribution import Distribution, ExponentialFamily, formula, parameters_o
 
 def clipped(probs: Tensor) -> Tensor:
     """Probabilities inside of the open unit interval."""
-    eps = float(np.finfo(probs._value.dtype).eps)
+    eps = float(np.finfo(probs._raw.dtype).eps)
     return probs.clip(eps, 1 - eps)
 
 

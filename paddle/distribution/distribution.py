@@ -147,7 +147,7 @@ def parameters_of(name: str, complex_too: bool = False, **given: Any) -> list[Te
 
 def broadcast(name: str, *tensors: Tensor) -> list[Tensor]:
     """The tensors in their common shape; ValueError when there is none."""
-    if all(t._value.shape == tensors[0]._value.shape for t in tensors):
+    if all(t._raw.shape == tensors[0]._raw.shape for t in tensors):
         return list(tensors)
     try:
         return broadcast_tensors(list(tensors))

@@ -150,19 +150,19 @@ def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, l
         if not isinstance(tensor, Tensor):
             raise errors.TypeError_(f"{what}: expected Tensors, got {type(tensor).__name__}")
         tensor, gradient = tensor._carrier, tensor._carried(gradient)
-        value = tensor._value
+        value = tensor._raw
         if gradient is None:
             gradient = dispatch(_ones, (tensor,)) if modes.program is not None else _ones.entry(TENSOR).run(value)
         elif not isinstance(gradient, Tensor):
             raise errors.TypeError_(
                 f"{what}: the gradient of a tensor is a Tensor or None, got {type(gradient).__name__}"
             )
-        elif gradient._value.shape != value.shape:
+        elif gradient._raw.shape != value.shape:
             raise errors.ValueError_(
                 f"{what}: the gradient has shape {list(gradient.shape)}, its tensor {list(tensor.shape)}"
             )
         elif not create_graph:
-            gradient = gradient._value
+            gradient = gradient._raw
         if create_graph and not isinstance(gradient, Tensor):
             gradient = _make(gradient)
         if gradient.dtype != (tensor.dtype if create_graph else value.dtype):
@@ -259,7 +259,7 @@ def grad(
     if len(gradients) != len(outputs):
         raise errors.ValueError_(f"grad: {len(outputs)} outputs but {len(gradients)} grad_outputs")
     for t in inputs:
-        t._carrier._value  # stale views join the graph
+        t._carrier._raw  # stale views join the graph
     explicit = any(t._stop for t in inputs)
     record = create_graph or explicit or modes.program is not None
     retain = record if retain_graph is None else retain_graph
@@ -279,7 +279,7 @@ def grad(
         if gradient is not None and not isinstance(gradient, Tensor):
             gradient = wrap(gradient)
         if gradient is not None and not create_graph and not gradient._stop:
-            gradient = _make(gradient._value, gradient._node, gradient._index, True)
+            gradient = _make(gradient._raw, gradient._node, gradient._index, True)
         results.append(t._as_gradient(gradient))
     return results
 

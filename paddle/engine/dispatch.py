@@ -95,9 +95,8 @@ def _record(op: Kernel, entry: Any, args: tuple, inputs: list, arrays: list, liv
     if op.save == "residuals" and hooks is None:  # hooks want to see what is saved
         if gradient is None:
             gradient = entry.gradient(mask, arrays)
-        out, residual = gradient.residual_forward(*arrays)
+        out, residual = gradient.run_forward(arrays)
         outs = out if type(out) is tuple else (out,)
-        residual = (residual, [(o.shape, o.dtype) for o in outs])
     else:
         out = entry.run(*arrays)
         outs = out if type(out) is tuple else (out,)

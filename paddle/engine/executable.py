@@ -17,6 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import errors, flags
+from .deferred import Deferred, settled
+from .modes import modes
 from .place import memory_limit
 from .random import fold
 
@@ -116,23 +118,49 @@ class Sequence:
         return type(other) is Sequence and self.items == other.items
 
 
-class Entry:
+class Unit:
+    """A function of arrays, `call`, with its compiled form: what runs on the device at once.
+
+    `call` gives an array or a tuple of arrays. `opaque` is set for a unit whose results are something else, which capture
+    cannot defer.
+    """
+
+    __slots__ = ("call", "compiled", "opaque")
+
+    def __init__(self, call: Callable, name: str, donate: tuple[int, ...] = ()):
+        def unit(*arrays):
+            return self.call(*arrays)
+
+        self.call = call
+        unit.__name__ = unit.__qualname__ = name
+        self.compiled: Callable = jax.jit(unit, donate_argnums=donate)
+        self.opaque = False
+        if flags.debug_level() >= 4:
+            self.compiled = _printing(self.compiled, name)
+
+    def run(self, *arrays):
+        """The results for these arrays: the one door to the device."""
+        capture = modes.capturing
+        if capture is not None:
+            return capture.run(self, arrays)
+        try:
+            return self.compiled(*arrays)
+        except TypeError:
+            if not any(a.__class__ is Deferred for a in arrays):
+                raise
+        return self.compiled(*map(settled, arrays))
+
+
+class Entry(Unit):
     """An operator with its attributes fixed: a function of arrays only, its executable and its gradients."""
 
-    __slots__ = ("op", "key", "run", "gradients")
+    __slots__ = ("op", "key", "gradients")
 
     def __init__(self, op: Kernel, key: tuple):
         self.op = op
         self.key = key
         self.gradients: dict[tuple, Gradient] = {}
-
-        def call(*arrays):
-            return self.call(*arrays)
-
-        call.__name__ = call.__qualname__ = op.name
-        self.run: Callable = jax.jit(call)
-        if flags.debug_level() >= 4:
-            self.run = _printing(self.run, op.name)
+        super().__init__(self._call, op.name)
 
     def arguments(self, arrays: Any) -> list:
         source = iter(arrays)
@@ -144,7 +172,7 @@ class Entry:
         """The arguments that are no arrays, in order."""
         return [_fill(k, iter(())) for k in self.key if k is not TENSOR and type(k) is not Sequence]
 
-    def call(self, *arrays):
+    def _call(self, *arrays):
         out = self.op.fn(*self.arguments(arrays))
         if isinstance(out, (tuple, list)):
             return tuple(_result(self.op.name, o) for o in out)
@@ -226,6 +254,8 @@ class Gradient:
         "kernels",
         "residual_forward",
         "residual_backward",
+        "structure",
+        "several",
         "differentiable",
     )
 
@@ -249,9 +279,11 @@ class Gradient:
             i: specs[i] for i in range(len(specs)) if i not in self.needed
         }  # of these only the shape is read
         self.residual_forward = self.residual_backward = None
+        self.structure: Any = None  # of the closure of jax.vjp, whose arrays are kept
+        self.several = False  # whether the operator gives a tuple
         if self.op.save == "residuals":
-            self.residual_forward = jax.jit(self._forward)
-            self.residual_backward = jax.jit(_pull_back)
+            self.residual_forward = Unit(self._forward, self.op.name)
+            self.residual_backward = Unit(self._pull_back, self.op.name + "_grad")
 
     @classmethod
     def whole(cls, entry: Entry, mask: int, n_inputs: int, differentiable: tuple) -> Gradient:
@@ -317,7 +349,7 @@ class Gradient:
 
     # -- operators that keep the residuals of the forward run --
     def _forward(self, *arrays):
-        """(result, (the closure of jax.vjp, zeros like the differentiable outputs as shapes)) of the entry."""
+        """The results of the entry, and the arrays in the closure of jax.vjp."""
 
         def forward(*chosen):
             full = list(arrays)
@@ -327,7 +359,21 @@ class Gradient:
             return _differentiable_part(out), out
 
         _, vjp, out = jax.vjp(forward, *(arrays[i] for i in self.positions), has_aux=True)
-        return out, vjp
+        kept, structure = jax.tree.flatten(vjp)
+        if self.structure is None:
+            self.structure, self.several = structure, type(out) is tuple
+        return (*(out if type(out) is tuple else (out,)), *kept)
+
+    def _pull_back(self, *arrays):
+        n = self.structure.num_leaves
+        vjp, cotangents = jax.tree.unflatten(self.structure, arrays[:n]), arrays[n:]
+        return _apply_vjp(vjp, cotangents, list(cotangents))
+
+    def run_forward(self, arrays: list) -> tuple[Any, tuple]:
+        """The results of the operator, and what its gradient keeps."""
+        found = self.residual_forward.run(*arrays)
+        outs = found[: self.n_outputs]
+        return outs if self.several else outs[0], (found[self.n_outputs :], [(o.shape, o.dtype) for o in outs])
 
     def run(self, present: tuple, mask: int, arrays: list) -> tuple:
         """The gradients of the inputs in `mask`, from the needed arrays and the cotangents that are present."""
@@ -335,13 +381,9 @@ class Gradient:
         return next(iter(kernel.entries.values())).run(*arrays)
 
     def run_residual(self, residual: tuple, cotangents: list) -> tuple:
-        vjp, specs = residual
+        kept, specs = residual
         full = [jnp.zeros(*spec) if c is None else c for c, spec in zip(cotangents, specs)]
-        return self.residual_backward(vjp, *self._align(full))  # type: ignore[misc]
-
-
-def _pull_back(vjp: Callable, *cotangents):
-    return _apply_vjp(vjp, cotangents, list(cotangents))
+        return self.residual_backward.run(*kept, *self._align(full))
 
 
 def _fit(name: str, gradient: Any, like: Any) -> Any:

@@ -21,9 +21,13 @@ class Modes(threading.local):
     segment: Any = None  # what is computed again in the backward pass: an object with run(op, args)
     ticks: Any = None  # where random keys come from while a function is compiled: an object with next()
     arriving: Any = None  # the cotangents of the node whose saved arrays are being unpacked
-    special: bool = False  # any of the above except grad: dispatch then takes the long way
+    capture: Any = None  # what defers calls that repeat themselves, see `capture`
+    capturing: Any = None  # the same, None where calls have to run at once
+    special: bool = False  # any of the above except grad and capture: dispatch then takes the long way
 
     def update(self) -> None:
+        exposed = (self.program, self.saved_hooks, self.watcher, self.segment, self.ticks)
+        self.capturing = self.capture if all(x is None for x in exposed) else None
         self.special = any(
             x is not None for x in (self.amp, self.program, self.saved_hooks, self.watcher, self.segment)
         )
@@ -45,6 +49,13 @@ class Watch:
 
 flags.on_change(Watch.refresh)
 Watch.refresh()
+
+
+def note_effect(what: str) -> None:
+    """Called where Python does what a program that is being recorded cannot do again in every run."""
+    note = getattr(modes.program, "note_effect", None)
+    if note is not None:
+        note(what)
 
 
 class set_mode:

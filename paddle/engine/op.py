@@ -394,7 +394,7 @@ def api(
         try:
             if on_host is not None and modes.program is not None:
                 bound, _ = signature.bind(args, kwargs)
-                if any(isinstance(a, Tensor) and isinstance(a._value, ABSTRACT) for a in bound):
+                if any(isinstance(a, Tensor) and isinstance(a._raw, ABSTRACT) for a in bound):
                     return modes.program.record(_host_kernel(fn, signature, on_host), bound)
             if kwargs and not variadic:
                 out = None if takes_out else kwargs.pop("out", None)

@@ -171,7 +171,7 @@ def parse_place(device: Any, argument: str = "device") -> Place:
 @functools.cache
 def memory_limit() -> int:
     """Bytes that all devices together can hold."""
-    device = jax.devices()[0]
+    device = jax.local_devices()[0]
     stats = None if device.platform == "cpu" else device.memory_stats()
     if stats and "bytes_limit" in stats:
         return stats["bytes_limit"] * jax.device_count()
@@ -184,7 +184,7 @@ def put(arrays: Any, device: jax.Device | None = None) -> Any:
     """Arrays (a tree of them) on a device. On the current device they stay free to move ("uncommitted" in JAX's words):
     executables distinguish the two, and would be compiled once for each."""
     if Watch.forked:
-        return jax.device_put(jax.tree.map(_aligned, arrays), jax.devices("cpu")[0])
+        return jax.device_put(jax.tree.map(_aligned, arrays), jax.local_devices(backend="cpu")[0])
     if device is not None and device == current_place().device():
         device = None
     return jax.device_put(arrays, device)
@@ -245,6 +245,14 @@ def set_device(device: Any) -> Place:
     jax.config.update("jax_default_device", place.device())
     _current = place
     return place
+
+
+def forget() -> None:
+    """Drop what is known of the devices: JAX starts again with others."""
+    global _current
+    _current = None
+    _places.clear()
+    memory_limit.cache_clear()
 
 
 def current_place() -> Place:

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from . import errors, place
-from .modes import modes, set_mode
+from .modes import modes, note_effect, set_mode
 
 
 class GeneratorState:
@@ -156,9 +156,7 @@ def seed(seed: int) -> Generator:
     global _last_seed
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise errors.TypeError_(f"seed: seed must be an int, got {type(seed).__name__}")
-    note = getattr(modes.program, "note_effect", None)
-    if note is not None:
-        note("paddle.seed")
+    note_effect("paddle.seed")
     _last_seed = int(seed)
     for existing in _generators.values():
         existing.manual_seed(_last_seed)

@@ -151,7 +151,7 @@ class Segment:
     def _replay(self) -> None:
         outside = self._outside()
         values: dict[Key, Any] = {}
-        with set_mode(grad=False, amp=None, segment=None, saved_hooks=None):
+        with set_mode(grad=False, amp=None, segment=None, saved_hooks=None, capture=None):
             for number, call in self.calls.items():
                 args = tuple(_read(a, values, outside) for a in call.args)
                 out = _dispatch(call.op, args) if call.random_state is None else _redraw(call, args)

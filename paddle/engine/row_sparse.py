@@ -166,7 +166,7 @@ class SelectedRows(Tensor):
         gradient = self._payload()
         values = _make(gradient.values)
         out = values / factor if inverse else values * factor
-        if out._value.shape != gradient.values.shape:
+        if out._raw.shape != gradient.values.shape:
             raise errors.ValueError_(
                 f"a row-sparse gradient of shape {list(self.shape)} can be multiplied by a number, got a tensor of shape "
                 f"{list(factor.shape)}; use to_dense()"
@@ -198,4 +198,4 @@ def wrap(gradient: Any) -> Tensor:
 
 def payload(gradient: Tensor) -> Any:
     """What the tape and the optimizers work on: the array of a tensor, or a RowSparse."""
-    return gradient._payload() if gradient.__class__ is SelectedRows else gradient._value  # type: ignore[attr-defined]
+    return gradient._payload() if gradient.__class__ is SelectedRows else gradient._raw  # type: ignore[attr-defined]

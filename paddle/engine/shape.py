@@ -91,4 +91,4 @@ def official_strides(tensor: Any) -> list[int]:
         found = storage.op.view_strides(official_strides(storage.source), tensor, storage.source, *storage.args)
         if found is not None:
             return list(found)
-    return row_major(tensor._value.shape)
+    return row_major(tensor._raw.shape)

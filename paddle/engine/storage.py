@@ -17,7 +17,7 @@ VIEW_DEPTH = 32
 
 
 class Storage:
-    """`value` is the array, or None when reading has to compute it first (see `read`)."""
+    """`value` is the array (or a Deferred), or None when reading has to compute it first (see `read`)."""
 
     __slots__ = ("value", "version", "pending", "__weakref__")
 
@@ -86,7 +86,7 @@ class View(Storage):
         if self.seen is not self.root.value:
             with set_mode(grad=self.follows, amp=None):
                 fresh = self.op.public(self.source, *self.args)
-            self.keep(fresh._value)
+            self.keep(fresh._raw)
             if self.follows:
                 owner._node, owner._index, owner._stop = fresh._node, fresh._index, fresh._stop
         return self.cached
@@ -99,5 +99,5 @@ class View(Storage):
     def write(self, value: Any) -> None:
         source = self.source
         with set_mode(grad=False, amp=None):
-            source._storage.write(self.op.view(source._snapshot(), value, *self.args)._value)
+            source._storage.write(self.op.view(source._snapshot(), value, *self.args)._raw)
         self.keep(value)

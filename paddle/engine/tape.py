@@ -13,9 +13,10 @@ import jax.numpy as jnp
 
 from . import errors
 from .debug import watch
+from .deferred import Deferred
 from .modes import Watch, modes
 from .row_sparse import RowSparse, SelectedRows, payload, wrap
-from .tensor import Tensor, _make
+from .tensor import Tensor, _make, is_empty
 
 _sequence = itertools.count()
 _accumulating = threading.RLock()
@@ -109,7 +110,7 @@ class AccumulateGrad(Node):
             modes.program.touched_gradient(tensor)
         old = tensor._grad
         if isinstance(gradient, Tensor):  # create_graph
-            tensor._grad = gradient if old is None else add(old, gradient)
+            tensor._grad = gradient if is_empty(old) else add(old, gradient)
         elif old is None:
             tensor._grad = wrap(gradient)
         elif gradient.__class__ is RowSparse or old.__class__ is SelectedRows:
@@ -117,7 +118,7 @@ class AccumulateGrad(Node):
         elif old._storage.value is None and old._storage.pending is not None:  # zeroed by clear_grad
             old._storage.write(gradient)
         else:
-            old._storage.write(add(old._value, gradient))
+            old._storage.write(add(old._raw, gradient))
 
 
 class Source(Node):
@@ -224,7 +225,7 @@ class OpNode(Node):
             if edge is not None:
                 out.append(_make(array, edge[0], edge[1], not edge[2]))
             else:
-                out.append(_make(array) if isinstance(array, jax.Array) else array)
+                out.append(_make(array) if isinstance(array, (jax.Array, Deferred)) else array)
         return out
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from . import dtype as dtypes
 from . import errors
 from . import place as places
+from .deferred import Deferred
 from .dtype import DType, to_dtype
 from .modes import modes, set_mode
 from .shape import CallableInt, Size, official_strides, row_major
@@ -70,16 +71,25 @@ class Tensor:
 
     # ---- the array ----
     @property
-    def _value(self) -> jax.Array:
+    def _raw(self) -> Any:
+        """The array or what stands for it (`Deferred`, `Value`), for who only asks for its shape and type or hands it on."""
         value = self._storage.value
         return value if value is not None else self._storage.read(self)
+
+    @property
+    def _value(self) -> jax.Array:
+        """The array itself."""
+        value = self._storage.value
+        if value is None:
+            value = self._storage.read(self)
+        return value.force() if value.__class__ is Deferred else value  # type: ignore[union-attr, return-value]
 
     def _rebind(self, out: Tensor) -> Tensor:
         """Take over the value (and, with the tape on, the history) of `out`: the end of every in-place operation."""
         if modes.program is not None:
             modes.program.joins(self)
         storage = self._storage
-        value = out._value
+        value = out._raw
         if not isinstance(storage, View):
             storage.write(value)
             storage.version += 1
@@ -101,7 +111,7 @@ class Tensor:
 
     def _snapshot(self) -> Tensor:
         """The same value and history in a slot of its own, which later in-place operations on self do not touch."""
-        return _make(self._value, self._node, self._index, self._stop)
+        return _make(self._raw, self._node, self._index, self._stop)
 
     def _inplace(
         self, function: Callable, *args: Any, reshapes: bool = False, retypes: bool = False, **kwargs: Any
@@ -117,7 +127,7 @@ class Tensor:
             return self
         if reshapes:
             return self._replace(out, before)
-        if out._value.shape != self._value.shape:
+        if out._raw.shape != self._raw.shape:
             raise errors.ValueError_(
                 f"{name}: the result has shape {list(out.shape)}, which does not fit in place into {list(self.shape)}"
             )
@@ -137,9 +147,9 @@ class Tensor:
         if isinstance(view, View) and view.base is before:
             old = _make(None)
             old._adopt(self)
-            self._storage = View(out._value, old, view.op, view.args)
+            self._storage = View(out._raw, old, view.op, view.args)
         else:
-            self._storage = Storage(out._value)
+            self._storage = Storage(out._raw)
             self._storage.version = version
         storage.root.version = version
         if modes.grad:
@@ -179,7 +189,7 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The shape, a list of ints."""
-        return Size(self._value.shape)
+        return Size(self._raw.shape)
 
     @shape.setter
     def shape(self, value: Any) -> None:
@@ -188,16 +198,16 @@ class Tensor:
     @property
     def dtype(self) -> DType:
         """The data type, such as paddle.float32."""
-        return dtypes._by_numpy[self._value.dtype]
+        return dtypes._by_numpy[self._raw.dtype]
 
     @property
     def ndim(self) -> int:
-        return self._value.ndim
+        return self._raw.ndim
 
     @property
     def size(self) -> int:
         """The number of elements. Also callable: ``x.size()`` is the shape, ``x.size(axis)`` a length."""
-        value = self._value
+        value = self._raw
         size = CallableInt(value.size)
         size._shape = value.shape
         return size
@@ -205,9 +215,11 @@ class Tensor:
     @property
     def place(self) -> places.Place:
         """The device the tensor lies on."""
-        value = self._value
+        value = self._raw
         if isinstance(value, ABSTRACT):
             return places.current_place()
+        if value.__class__ is Deferred and value.array is None:
+            value = value.segment.neighbour()
         return places.place_of(next(iter(value.devices())))
 
     @property
@@ -237,13 +249,13 @@ class Tensor:
 
     @property
     def nbytes(self) -> int:
-        return self._value.size * self.dtype.itemsize
+        return self._raw.size * self.dtype.itemsize
 
     def dim(self) -> int:
-        return self._value.ndim
+        return self._raw.ndim
 
     def ndimension(self) -> int:
-        return self._value.ndim
+        return self._raw.ndim
 
     @property
     def strides(self) -> list[int]:
@@ -259,7 +271,7 @@ class Tensor:
         return strides if dim is None else strides[dim]
 
     def is_contiguous(self) -> bool:
-        return official_strides(self) == row_major(self._value.shape)
+        return official_strides(self) == row_major(self._raw.shape)
 
     def contiguous(self) -> Tensor:
         """Self when its layout is row-major, otherwise a copy that is."""
@@ -310,7 +322,7 @@ class Tensor:
     def stop_gradient(self, value: bool) -> None:
         value = bool(value)
         if value is not self._stop and isinstance(self._storage, View):
-            self._value
+            self._raw
             self._storage.follows = False  # the flag is the user's from now on
         self._stop = value
         if not value and (self._node is None or self._node.traced) and self.dtype.is_differentiable:
@@ -343,33 +355,37 @@ class Tensor:
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward() accumulated here, or None."""
+        if modes.program is not None:
+            modes.program.reads_gradient(self)
         return self._grad
 
     @grad.setter
     def grad(self, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise errors.TypeError_(f"grad: a gradient is a Tensor or None, got {type(value).__name__}")
+        if modes.program is not None:
+            modes.program.touched_gradient(self)
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        self._grad = None
+        self.grad = None
 
     def gradient(self) -> Any:
         """The gradient as a NumPy array (with the numbers of the rows if it is row-sparse), or None."""
-        grad = self._grad
+        grad = self.grad
         if grad is not None and grad.is_selected_rows():
             return grad.numpy(), np.array(grad.rows())
         return None if grad is None else grad.numpy()
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
         """Zero the gradient in place, or drop it with ``set_to_zero=False``; a row-sparse one is dropped."""
+        if modes.program is not None:
+            modes.program.clears_gradient(self, set_to_zero)
+            return
         grad = self._grad
         if grad is None:
             return
-        if modes.program is not None:
-            modes.program.touched_gradient(self)
-            set_to_zero = False
         if not set_to_zero or grad.is_selected_rows():
             self._grad = None
             return
@@ -421,7 +437,7 @@ class Tensor:
         Raises:
             RuntimeError: no gradient flows to this tensor.
         """
-        self._value  # a stale view joins the graph first
+        self._raw  # a stale view joins the graph first
         if self._stop or self._node is None:
             raise errors.RuntimeError_("register_hook: no gradient flows to this tensor (stop_gradient is True)")
         return self._node.add_hook(self._index, hook)
@@ -429,14 +445,14 @@ class Tensor:
     def retain_grads(self) -> None:
         """Keep the gradient of this intermediate tensor in `.grad`."""
         if not self._stop and not self.is_leaf:
-            self._value
+            self._raw
             self._node.retain(self._index, self)
 
     def detach(self) -> Tensor:
         """A tensor over the same memory, without history. In-place changes of either are seen by both."""
         storage = self._storage
         if isinstance(storage, View):
-            storage = View(self._value, storage.source, storage.op, storage.args, False)
+            storage = View(self._raw, storage.source, storage.op, storage.args, False)
         out = Tensor.__new__(Tensor)
         out._storage, out._node, out._index, out._stop = storage, None, 0, True
         return out
@@ -452,10 +468,10 @@ class Tensor:
 
     @data.setter
     def data(self, other: Tensor) -> None:
-        if other._value.shape == self._value.shape and other.dtype is self.dtype:
-            self._storage.write(other._value)
+        if other._raw.shape == self._raw.shape and other.dtype is self.dtype:
+            self._storage.write(other._raw)
         else:
-            self._storage = Storage(other._value)
+            self._storage = Storage(other._raw)
 
     def value(self) -> Tensor:
         return self
@@ -473,6 +489,8 @@ class Tensor:
 
     def _concrete(self, what: str) -> np.ndarray:
         value = self._value
+        if modes.capturing is not None:
+            modes.capturing.read()
         if isinstance(value, ABSTRACT):
             why = "the function is being compiled"
             if isinstance(value, Value):
@@ -546,19 +564,19 @@ class Tensor:
 
     @errors.clean
     def __len__(self) -> int:
-        shape = self._value.shape
+        shape = self._raw.shape
         if not shape:
             raise AssertionError("len(): a 0-D tensor has no length")
         return self._known_length("len")
 
     @errors.clean
     def __iter__(self) -> Iterator[Tensor]:
-        if not self._value.shape:
+        if not self._raw.shape:
             raise TypeError("(InvalidType) iter(): a 0-D tensor cannot be iterated over")
         return (self[i] for i in range(self._known_length("iter")))
 
     def _known_length(self, what: str) -> int:
-        n = self._value.shape[0]
+        n = self._raw.shape[0]
         if isinstance(n, Dim):
             raise errors.NoValue(
                 f"{what}(): the length of axis 0 is not known while the program is built; paddle.shape(x)[0] is it as a "
@@ -575,7 +593,7 @@ class Tensor:
 
     @errors.clean
     def __format__(self, spec: str) -> str:
-        if not self._value.ndim or spec and self._value.size == 1:
+        if not self._raw.ndim or spec and self._raw.size == 1:
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
@@ -588,7 +606,7 @@ class Tensor:
 
     # ---- copies ----
     def __deepcopy__(self, memo: dict) -> Tensor:
-        if isinstance(self._value, Value):
+        if isinstance(self._raw, Value):
             raise errors.NoValue("deepcopy: the tensor has no value here, the program is being built")
         out = type(self).__new__(type(self))
         memo[id(self)] = out
@@ -619,19 +637,23 @@ class Tensor:
 
         Raises ValueError when the shapes differ.
         """
-        new = value._value if isinstance(value, Tensor) else np.asarray(value)
-        if isinstance(new, Value) or isinstance(self._value, Value):
-            self._rebind(
-                Tensor.astype(value if isinstance(value, Tensor) else _make(jax.numpy.asarray(new)), self.dtype)
-            )
+        new = value._raw if isinstance(value, Tensor) else np.asarray(value)
+        if isinstance(new, Value) or isinstance(self._raw, Value):
+            with set_mode(grad=False, amp=None):
+                fresh = Tensor.astype(value if isinstance(value, Tensor) else Tensor(new), self.dtype)
+            if fresh.ndim != self.ndim or any(a != b for a, b in zip(fresh.shape, self.shape) if a >= 0 and b >= 0):
+                raise errors.ValueError_(
+                    f"set_value: the tensor has shape {list(self.shape)}, the value {list(fresh.shape)}"
+                )
+            self._storage.write(fresh._raw)
             return
-        if tuple(new.shape) != tuple(self._value.shape):
+        if tuple(new.shape) != tuple(self._raw.shape):
             raise errors.ValueError_(f"set_value: the tensor has shape {list(self.shape)}, the value {list(new.shape)}")
         self._write_array(new)
 
     def _write_array(self, new: Any) -> None:
         """Overwrite the value with an array (any dtype), outside the tape, on the device where the tensor lies."""
-        old = self._value
+        old = self._raw
         if isinstance(new, np.ndarray):
             if new.dtype == np.uint16 and old.dtype == dtypes.bfloat16.numpy:
                 new = new.view(old.dtype)  # what numpy() gave
@@ -652,7 +674,7 @@ class Tensor:
         return other._storage is self._storage
 
     def _clear_data(self) -> None:
-        self._storage.write(jax.numpy.zeros((0,), self._value.dtype))
+        self._storage.write(jax.numpy.zeros((0,), self._raw.dtype))
 
     def _use_gpudnn(self, use: bool) -> Tensor:
         return self
@@ -718,6 +740,13 @@ class Tensor:
 
     def __jax_array__(self) -> jax.Array:
         return self._value
+
+
+def is_empty(gradient: Tensor | None) -> bool:
+    """Whether a gradient is absent, or zero because it was cleared."""
+    if not isinstance(gradient, Tensor) or gradient.is_selected_rows():
+        return gradient is None
+    return gradient._storage.value is None and gradient._storage.pending is not None
 
 
 def _make(value: Any, node: Any = None, index: int = 0, stop: bool = True) -> Tensor:

@@ -171,6 +171,12 @@ class Value:
         raise errors.RuntimeError_(f"the tensor {self.name!r} has no value here, the program is being built")
 
 
+def at_least(length: Any, bound: int) -> bool:
+    """Whether a length reaches a bound that decides between ways to compute the same; one that stays open in an exported
+    program does."""
+    return not isinstance(length, (int, np.integer)) or length >= bound
+
+
 class Held:
     """A value where an operator wants a plain number or list: it is read when the program runs."""
 

@@ -26,7 +26,7 @@ class Tape(Environment):
         return np.asarray(self.arrays[value]._value).tolist()
 
     def lengths(self, value: Value) -> Any:
-        return self.arrays[value]._value.shape
+        return self.arrays[value]._raw.shape
 
     def run(self, operators: Iterable[Operator]) -> None:
         for operator in operators:
@@ -97,7 +97,7 @@ def _start(x: Tensor, connected: bool) -> Tensor:
 
 
 def _zeros(x: Tensor) -> Tensor:
-    return _make(jnp.zeros(x._value.shape, x._value.dtype))
+    return _make(jnp.zeros(x._raw.shape, x._raw.dtype))
 
 
 def pull_on_host(operator: Pullback, environment: Environment) -> list:

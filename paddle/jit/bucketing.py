@@ -48,7 +48,7 @@ class Bucketed:
         return traced(padded, functools.partial(self._cut, traced, tensors))
 
     def _padded(self, name: str, value: Value, tensor: Tensor) -> Tensor:
-        shape = tensor._value.shape
+        shape = tensor._raw.shape
         after = [self.buckets.up(n) - n if isinstance(d, Dim) else 0 for n, d in zip(shape, value.shape)]
         if not any(after):
             return tensor
@@ -93,7 +93,7 @@ def with_gradients(run: Callable, states: list[Tensor]) -> list[Tensor]:
 
 
 def _cut(tensor: Tensor, shape: tuple) -> Tensor:
-    if tuple(tensor._value.shape) == tuple(shape):
+    if tuple(tensor._raw.shape) == tuple(shape):
         return tensor
     where = tuple(slice(0, n) for n in shape)
     if tensor._stop:

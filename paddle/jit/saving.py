@@ -200,12 +200,12 @@ class Method:
 
 def _fitting(name: str, arg: Any, value: Value) -> Tensor:
     tensor = arg if isinstance(arg, Tensor) else Tensor(arg)
-    shape = tuple(tensor._value.shape)
+    shape = tuple(tensor._raw.shape)
     if len(shape) != value.ndim or any(d >= 0 and d != n for d, n in zip(value.shape, shape)):
         raise errors.ValueError_(
             f"the input {name!r} has shape {[int(d) for d in value.shape]} in the model, got {list(shape)}"
         )
-    if tensor._value.dtype != value.dtype:
+    if tensor._raw.dtype != value.dtype:
         raise errors.ValueError_(f"the input {name!r} is {value.dtype.name} in the model, got {tensor.dtype.name}")
     return tensor
 

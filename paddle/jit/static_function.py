@@ -430,7 +430,7 @@ class Call:
         self.named.append((position, tensor, spec))
         if spec is not None:
             stop = spec.stop_gradient if tensor is None else tensor._stop
-            return spec.shape, spec.dtype.name if spec.dtype is not None else tensor._value.dtype.name, stop, spec.name
+            return spec.shape, spec.dtype.name if spec.dtype is not None else tensor._raw.dtype.name, stop, spec.name
         value = tensor._value
         return value.shape, value.dtype, tensor._stop
 
@@ -486,10 +486,10 @@ class Call:
 
 
 def _admits(spec: InputSpec, tensor: Tensor) -> bool:
-    shape = tensor._value.shape
+    shape = tensor._raw.shape
     if len(spec.shape) != len(shape) or any(d not in (None, -1, n) for d, n in zip(spec.shape, shape)):
         return False
-    return spec.dtype is None or spec.dtype.numpy == tensor._value.dtype
+    return spec.dtype is None or spec.dtype.numpy == tensor._raw.dtype
 
 
 def _matched(arg: Any, spec: Any, out: list) -> None:

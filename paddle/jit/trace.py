@@ -6,16 +6,17 @@ import gc
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 
-from ..engine import autograd
-from ..engine.modes import modes, set_mode
+from ..engine import autograd, errors
+from ..engine.modes import Watch, modes, set_mode
 from ..engine.parameter import Parameter
-from ..engine.tape import AccumulateGrad, OpNode
-from ..engine.tensor import Tensor, _make
+from ..engine.storage import Storage
+from ..engine.tape import AccumulateGrad, Node, OpNode
+from ..engine.tensor import Tensor, _make, is_empty
 from ..engine.value import Dim, Value, trial_shapes
 from ..ir.blocks import LoopStart, Recorded, settle
 from ..ir.program import Graph, InnerBlock, State
@@ -23,13 +24,29 @@ from ..ir.record import GradientNode, Recorder
 from ..ir.run import Environment, execute
 from ..nn.layer import Layer
 from .errors import GraphBreak
-from .nest import Structure, flatten, unflatten
+from .nest import flatten, unflatten
+from .outside import (
+    ABSENT,
+    HOLDERS,
+    LIBRARIES,
+    MOST_COMPARED,
+    MOST_WATCHED,
+    PLAIN,
+    Attribute,
+    Attributes,
+    Cell,
+    Global,
+    Provided,
+    clear,
+    contents,
+    is_users,
+    leave_zeros,
+    refill,
+    same,
+)
 from .program import GraphFunction
 from .transform import convert
 
-MOST_WATCHED = 10_000  # entries of a list or dict from outside up to which changes of it are noticed
-MOST_COMPARED = 64  # entries up to which what it holds is a condition under which a program is used again
-_PLAIN = (bool, int, float, str, type(None))
 
 
 class Tracer(Recorder):
@@ -47,6 +64,11 @@ class Tracer(Recorder):
         self.undefined: list[str] = []
         self.made: list[weakref.ref] = []
         self.in_loop = 0
+        self.provided: dict[Any, tuple[Tensor, Provided]] = {}  # arrays from outside that are no tensor's
+        self.quiet: set[int] = set()  # slots that are overwritten without a new version
+        self.cleared: dict[int, Tensor] = {}  # tensors whose gradient was cleared before anything else happened to it
+        self.placeholders: dict[int, int] = {}  # ids of the tensors that stand for arguments: their numbers
+        self.added: set[int] = set()  # ids of those to whose gradients something was added first
 
     def append(self, draft: Any, inputs: list) -> Any:
         out = super().append(draft, inputs)
@@ -69,6 +91,59 @@ class Tracer(Recorder):
             found.tensor = tensor  # the one through which gradients flow
         return found
 
+    # ---- arrays from outside ----
+    def outside(self, key: Any, read: Callable[[], Any], write: Callable | None = None) -> Tensor:
+        """What stands for an array that `read()` gives before each run; `write` takes what becomes of it, if it changes.
+        The same key gives the same tensor."""
+        found = self.provided.get(key)
+        if found is None:
+            source = Provided(read, write)
+            found = self.provided[key] = source.read(), source
+        return found[0]
+
+    def overwrite(self, tensor: Tensor, value: Tensor) -> None:
+        """Give a tensor a new value that is not a new version of it: a graph that is kept may go on with the old one."""
+        self.quiet.add(id(tensor._storage))
+        tensor._storage.write(value._value)
+
+    def condition(self, key: Any, read: Callable[[], Any]) -> None:
+        """The program is used again only while `read()` gives the same."""
+        self.guards.setdefault(key, (read, read()))
+
+    # ---- gradients ----
+    def is_inside(self, tensor: Tensor) -> bool:
+        """Whether a tensor was made by the function: it is neither an argument nor from outside."""
+        if not isinstance(tensor._raw, Value) or id(tensor) in self.placeholders:
+            return False
+        _, first = self.written.get(id(tensor._storage), (None, tensor._value))
+        return isinstance(first, Value)
+
+    def reads_gradient(self, tensor: Tensor) -> None:
+        if id(tensor) in self.gradients or id(tensor) in self.cleared and tensor._grad is None or self.is_inside(tensor):
+            return
+        if id(tensor) in self.placeholders:
+            raise GraphBreak("the gradient is read that an argument has before the call")
+        self.condition((id(tensor), ".grad"), lambda: tensor._grad)
+
+    def touched_gradient(self, tensor: Tensor) -> None:
+        if id(tensor) not in self.gradients and id(tensor) not in self.cleared:
+            self.added.add(id(tensor))
+        super().touched_gradient(tensor)
+
+    def clears_gradient(self, tensor: Tensor, set_to_zero: bool) -> None:
+        if id(tensor) not in self.gradients and (id(tensor), ".grad") not in self.guards:
+            self.cleared[id(tensor)] = tensor
+        gradient = tensor._grad
+        if gradient is None:
+            return
+        self.touched_gradient(tensor)
+        if not set_to_zero:
+            tensor._grad = None
+        elif not is_empty(gradient):
+            if not isinstance(gradient._raw, Value):
+                self.wrote(gradient._storage, None)
+            clear(gradient)
+
     def note_text(self) -> None:
         """Called when the elements of a tensor are wanted as text, such as in an f-string."""
         if not self.once:
@@ -76,10 +151,10 @@ class Tracer(Recorder):
 
     # ---- conditions under which the program is used again ----
     def note_attribute(self, owner: Any, name: str, value: Any) -> None:
-        if isinstance(value, Tensor) and (isinstance(owner, Layer) or isinstance(value._value, Value)):
+        if isinstance(value, Tensor) and (isinstance(owner, Layer) or isinstance(value._raw, Value)):
             return  # tensors of layers are part of the key
-        if isinstance(owner, (Layer, types.ModuleType)) or not isinstance(owner, (Tensor, type, *_PLAIN)):
-            self.guards.setdefault((id(owner), name), (lambda: getattr(owner, name, Tracer), value))
+        if isinstance(owner, (Layer, types.ModuleType)) or not isinstance(owner, (Tensor, type, *PLAIN)):
+            self.guards.setdefault((id(owner), name), (lambda: getattr(owner, name, ABSENT), value))
 
     def note_function(self, function: Any) -> None:
         function = getattr(function, "__func__", function)
@@ -87,9 +162,9 @@ class Tracer(Recorder):
             return
         names = function.__globals__
         for name in function.__code__.co_names:
-            self._note_variable((id(names), name), name, _Global(names, name))
+            self._note_variable((id(names), name), name, Global(names, name))
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            self._note_variable((id(cell), ""), name, _Cell(cell))
+            self._note_variable((id(cell), ""), name, Cell(cell))
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.note_container("of a default argument", value, lambda value=value: value)
 
@@ -99,33 +174,33 @@ class Tracer(Recorder):
         value = variable.read()
         self.variables[key] = (name, variable.read, variable.write, value)
         self.note_container(name, value, variable.read)
-        if value.__class__ in _PLAIN:
+        if value.__class__ in PLAIN:
             self.guards.setdefault(key, (variable.read, value))
-        elif isinstance(value, type) and value.__module__.partition(".")[0] not in _LIBRARIES:
+        elif isinstance(value, type) and value.__module__.partition(".")[0] not in LIBRARIES:
             for attribute, found in vars(value).items():
-                if found.__class__ in _PLAIN and not attribute.startswith("__"):
-                    self._note_variable((id(value), attribute), attribute, _Global(value, attribute))
+                if found.__class__ in PLAIN and not attribute.startswith("__"):
+                    self._note_variable((id(value), attribute), attribute, Global(value, attribute))
 
     def note_container(self, name: str, value: Any, read: Callable) -> None:
         """Something from outside that the function reads: changes of it are noticed, and what it holds is a condition."""
         if self.watch(name, value) and 0 < len(value) <= MOST_COMPARED and isinstance(value, (list, dict)):
-            self.guards.setdefault((id(value), "[]"), (lambda: _contents(read()), _contents(value)))
+            self.guards.setdefault((id(value), "[]"), (lambda: contents(read()), contents(value)))
 
     def watch(self, name: str, value: Any) -> bool:
         """Remember what a list, a dict, a set or an object from outside holds before the function runs; whether it is
         something that holds others."""
-        if isinstance(value, _HOLDERS):
+        if isinstance(value, HOLDERS):
             if len(value) <= MOST_WATCHED and id(value) not in self.containers:
                 self.containers[id(value)] = (name, value, value.copy())
             return True
-        if _is_users(value):
+        if is_users(value):
             self.containers.setdefault(id(vars(value)), (name, vars(value), dict(vars(value))))
         return False
 
     def note_held(self, owner: Any, name: str, value: Any) -> None:
         """An attribute was read of what may be an object from outside."""
         found = self.containers.get(id(getattr(owner, "__dict__", None)))
-        if found is not None and found[2].get(name, Tracer) is value or isinstance(owner, (Layer, types.ModuleType)):
+        if found is not None and found[2].get(name, ABSENT) is value or isinstance(owner, (Layer, types.ModuleType)):
             self.note_container(name, value, lambda: getattr(owner, name, None))
 
     def watch_all(self, value: Any) -> None:
@@ -139,54 +214,6 @@ class Tracer(Recorder):
 
     def note_undefined(self, name: str) -> None:
         self.undefined.append(name)
-
-
-class Attributes:
-    """The attributes of layers (and of the object whose method runs) before a function is recorded, and what it assigns."""
-
-    def __init__(self, layers: list[Any]):
-        self.layers = layers
-        self.before = [[dict(r) for r in self._registries(layer)] for layer in layers]
-
-    @staticmethod
-    def _registries(layer: Any) -> tuple:
-        if not isinstance(layer, Layer):
-            return (layer.__dict__,)
-        return layer.__dict__, layer._parameters, layer._buffers, layer._sub_layers
-
-    def changes(self) -> Iterator[tuple[Any, int, str, Any, Any]]:
-        """(layer, registry, name, before, now)"""
-        for layer, before in zip(self.layers, self.before):
-            for i, (old, registry) in enumerate(zip(before, self._registries(layer))):
-                for name in {**old, **registry}:
-                    a, b = old.get(name, Tracer), registry.get(name, Tracer)
-                    if a is not b:
-                        yield layer, i, name, a, b
-
-    def restore(self, kept: set[tuple[int, str]]) -> None:
-        """Put everything back but the attributes in `kept`, (id of the owner, name)."""
-        for layer, before in zip(self.layers, self.before):
-            for old, registry in zip(before, self._registries(layer)):
-                for name in [n for n in registry if n not in old and (id(layer), n) not in kept]:
-                    del registry[name]
-                for name, value in old.items():
-                    if registry.get(name, Tracer) is not value and (id(layer), name) not in kept:
-                        registry[name] = value
-
-
-class Attribute:
-    """An attribute of a layer that a program gives a new value."""
-
-    def __init__(self, layer: Any, registry: int, name: str, structure: Structure, places: list):
-        self.layer, self.registry, self.name = layer, registry, name
-        self.structure, self.places = structure, places
-
-    def read(self) -> Any:
-        return Attributes._registries(self.layer)[self.registry].get(self.name)
-
-    def write(self, outs: list) -> None:
-        value = unflatten(self.structure, [p(outs) for p in self.places])
-        Attributes._registries(self.layer)[self.registry][self.name] = value
 
 
 class Traced:
@@ -218,6 +245,7 @@ class Traced:
         self.recorder = recorder = Tracer(self.graph, once)
         self.grad = modes.grad
         self.arguments = [self._placeholder(name, tensor, spec) for name, tensor, spec in named]
+        recorder.placeholders = {id(t): i for i, t in enumerate(self.arguments)}
         self.inputs = list(self.graph.inputs.values())
         attributes = Attributes(layers)
         made = convert(function)
@@ -255,7 +283,7 @@ class Traced:
         recorder = self.recorder
         if not done:
             for _, container, copy in recorder.containers.values():
-                _refill(container, copy)
+                refill(container, copy)
             for _, read, write, first in recorder.variables.values():
                 if read() is not first:
                     write(first)
@@ -263,8 +291,8 @@ class Traced:
             tensor._storage, tensor._node, tensor._index, tensor._stop = before
 
     def _placeholder(self, name: str, tensor: Any, spec: Any) -> Tensor:
-        shape = spec.shape if spec is not None else tuple(tensor._value.shape)
-        dtype = spec.dtype.numpy if spec is not None and spec.dtype is not None else tensor._value.dtype
+        shape = spec.shape if spec is not None else tuple(tensor._raw.shape)
+        dtype = spec.dtype.numpy if spec is not None and spec.dtype is not None else tensor._raw.dtype
         trials = trial_shapes(shape)
         while name in self.graph.inputs:
             name += "_"
@@ -288,7 +316,7 @@ class Traced:
         for layer, registry, name, _, now in attributes.changes():
             found: list = []
             structure = flatten(now, found)
-            if now is Tracer or not any(isinstance(x, Tensor) and isinstance(x._value, Value) for x in found):
+            if now is ABSENT or not any(isinstance(x, Tensor) and isinstance(x._raw, Value) for x in found):
                 if registry == 0 and name != "training":
                     if not self.once:
                         raise ChangesState(f"the function changes the attribute {name!r} of {type(layer).__name__}")
@@ -299,6 +327,7 @@ class Traced:
             self.attributes.append(Attribute(layer, registry, name, structure, [self._place(x) for x in found]))
         self._collect_changes()
         self._collect_gradients()
+        self._cut_released()
         self.custom = self.grad and _custom(self.fetched)
         backward = self._record_backward() if self.custom else None
         recorded = Recorded(recorder, self.graph.block, [])  # type: ignore[arg-type]
@@ -314,11 +343,11 @@ class Traced:
         """What the function does to lists and dicts from outside is a reason against a program, unless it may happen
         once and has nothing to do with tensors."""
         for name, container, copy in self.recorder.containers.values():
-            if _same(container, copy):
+            if same(container, copy):
                 continue
             leaves: list = []
             flatten(list(container) if isinstance(container, (set, deque)) else container, leaves)
-            leaked = any(isinstance(x, Tensor) and isinstance(x._value, Value) for x in leaves)
+            leaked = any(isinstance(x, Tensor) and isinstance(x._raw, Value) for x in leaves)
             if self.once and not leaked:
                 continue
             raise ChangesState(
@@ -333,7 +362,7 @@ class Traced:
                 continue
             leaves: list = []
             flatten(now, leaves)
-            if not self.once or any(isinstance(x, Tensor) and isinstance(x._value, Value) for x in leaves):
+            if not self.once or any(isinstance(x, Tensor) and isinstance(x._raw, Value) for x in leaves):
                 raise ChangesState(f"the function assigns {name!r}, which lives longer than the call")
 
     def _check_escapes(self) -> None:
@@ -381,6 +410,8 @@ class Traced:
         self.writes: list[tuple[Any, int]] = []
         joined = {id(t): t for t, *_ in self.recorder.joined.values()}
         positions = {id(a._storage): i for i, a in enumerate(self.arguments)}
+        provided = {id(tensor._storage): source for tensor, source in self.recorder.provided.values()}
+        self.provided: list[tuple[Provided, int]] = []
         for slot, first, now in list(self.recorder.changes()):
             if not isinstance(now, Value):
                 continue
@@ -388,34 +419,53 @@ class Traced:
             if id(slot) in positions:
                 position = positions[id(slot)]
                 self.writes.append((position, self._fetch(self.arguments[position])))
+            elif id(slot) in provided:
+                self.provided.append((provided[id(slot)], self._fetch(_make(now))))
             elif not isinstance(first, Value):
                 n = self._fetch(owner if owner is not None else _make(now))
-                self.writes.append(((slot, owner), n))
+                self.writes.append(((slot, owner, id(slot) not in self.recorder.quiet), n))
 
     def _collect_gradients(self) -> None:
-        """Gradients that the function leaves in `.grad`: (tensor or number of an argument, number of the output)."""
-        self.gradients: list[tuple[Any, int | None]] = []
-        self.had: list[tuple[Tensor, bool]] = []
+        """Gradients that the function leaves in `.grad`: (tensor or number of an argument, whether it is added to the one
+        that is there, number of the output, or what zeros look like, or None)."""
+        recorder = self.recorder
+        self.gradients: list[tuple[Any, bool, Any]] = []
+        self.had: list[tuple[Tensor, bool]] = []  # tensors whose gradient must (not) be empty before a run
         self.gradient_states: dict[str, Tensor] = {}
-        positions = {id(a): i for i, a in enumerate(self.arguments)}
-        for reference, first in self.recorder.gradients.values():
+        for key, tensor in recorder.cleared.items():
+            if key in recorder.gradients or recorder.is_inside(tensor):
+                continue
+            if key in recorder.placeholders:
+                raise GraphBreak("the gradient is cleared that an argument has before the call")
+            self.had.append((tensor, False))
+        for reference, first in recorder.gradients.values():
             tensor = reference()
             if tensor is None:
                 continue
             now = tensor._grad
-            n = None
+            left: Any = None
             if now is not None:
-                if not isinstance(now, Tensor):
+                if not isinstance(now, Tensor) or now.is_selected_rows():
                     raise GraphBreak("row-sparse gradients inside of the function")
-                n = self._fetch(now)
-            position = positions.get(id(tensor))
-            self.gradients.append((tensor if position is None else position, n))
-            if position is None:
-                self.had.append((tensor, first is not None))
-                if first is not None:
-                    state = self.recorder.captured.get(id(first._storage))
-                    if state is not None:
-                        self.gradient_states[state.name] = tensor
+                left = (tensor._raw.shape, tensor._raw.dtype) if is_empty(now) else self._fetch(now)
+            position = recorder.placeholders.get(id(tensor))
+            added = id(tensor) in recorder.added
+            if position is not None:
+                self.gradients.append((position, added, left))
+                continue
+            if recorder.is_inside(tensor):
+                continue
+            self.gradients.append((tensor, False, left))
+            if added:
+                self.had.append((tensor, not is_empty(first)))
+                state = None if is_empty(first) else recorder.captured.get(id(first._storage))
+                if state is not None:
+                    self.gradient_states[state.name] = tensor
+
+    def _cut_released(self) -> None:
+        """Results whose graph a `backward()` inside has released carry no gradient any more."""
+        self.released = [not t._stop and t._node is not None and t._node.freed for t in self.fetched]
+        self.fetched = [_make(t._value) if cut else t for t, cut in zip(self.fetched, self.released)]
 
     def _record_backward(self) -> Any:
         """The gradient recorded as operators, where hooks or a PyLayer are part of it."""
@@ -424,7 +474,7 @@ class Traced:
         outside = {*self.inputs, *(s.value for s in self.graph.states.values())}
         sources = {v: t for v, t in live.items() if v in outside}
         roots = [t for t in self.fetched if t._node is not None and not t._stop]
-        values = [Value(f"gradient_{i}", t._value.trials, t._value.dtype) for i, t in enumerate(roots)]
+        values = [Value(f"gradient_{i}", t._value.trials, t._raw.dtype) for i, t in enumerate(roots)]
         with recorder.inner(values) as block:
             found = autograd.grad(roots, list(sources.values()), [_make(v) for v in values], True, False, True, True)
             block.outputs = [None if g is None else recorder.value_of(g) for g in found]  # type: ignore[misc]
@@ -445,15 +495,37 @@ class Traced:
         self.states = [s for s in graph.states.values() if s.value in read]
         graph.states = {n: s for n, s in graph.states.items() if s in self.states}
         self.state_flags = [(s.tensor._stop, s.value.trials[0], s.value.dtype) for s in self.states]
+        provided = {id(tensor): source for tensor, source in recorder.provided.values()}
         self.values = [*self.inputs, *(s.value for s in self.states)]
         graph.block.operators = self.operators
-        moving = {id(a.read()): a for a in self.attributes}
+        moving = {**{id(a.read()): a for a in self.attributes}, **provided}
         self.connected = [(a._node, a._index) in self.reached for a in self.arguments]
         self.connected += [(s.tensor._node, s.tensor._index) in self.reached for s in self.states]
         self.readers = [moving.get(id(s.tensor), self.gradient_states.get(s.name, s.tensor)) for s in self.states]
         gradient = self._gradient if self.backward is not None else None
-        self.run = GraphFunction(self.operators, self.values, fetches, graph.ticks, gradient)
+        overwritten = {} if any(self.connected) else self._overwritten()
+        self.run = GraphFunction(self.operators, self.values, fetches, graph.ticks, gradient, overwritten)
+        for tensor, source in recorder.provided.values():  # which must not keep the arrays alive
+            tensor._storage.postpone(source.get)
         del recorder.holders[:]
+        recorder.provided.clear()
+        recorder.cleared.clear()
+
+    def _overwritten(self) -> dict[int, int]:
+        """The positions of the states that a run replaces by arrays of the same kind, whose memory serves for these, and
+        how many slots hold each."""
+        slots = {id(target[0]): n for target, n in self.writes if isinstance(target, tuple)}
+        sources = {id(source): n for source, n in self.provided}
+        found = {}
+        for i, (state, reader) in enumerate(zip(self.states, self.readers), len(self.inputs)):
+            n = sources.get(id(reader)) if isinstance(reader, Provided) else None
+            if reader is state.tensor and type(state.tensor._storage) is Storage:
+                n = slots.get(id(state.tensor._storage))
+            if n is not None:
+                new = self.graph.block.outputs[n]
+                if new.trials == state.value.trials and new.dtype == state.value.dtype:
+                    found[i] = 1 + isinstance(reader, Provided)
+        return found
 
     def _gradient(self, environment: Environment, cotangents: list) -> list:
         block, found, wanted = self.backward
@@ -473,9 +545,11 @@ class Traced:
                 found.__class__ is not value.__class__ or isinstance(value, Tensor) or found != value
             ):
                 return False
-        if any((t._grad is not None) is not had for t, had in self.had):
+        if any(is_empty(t._grad) is had for t, had in self.had):
             return False
         for state, reader, (stop, shape, dtype) in zip(self.states, self.readers, self.state_flags):
+            if reader.__class__ is Provided and reader.write is None:
+                continue
             tensor = self._state(state, reader)
             now = tensor._value
             if now.shape != shape or now.dtype != dtype or tensor._stop is not stop:
@@ -486,10 +560,15 @@ class Traced:
         """Run with these tensor arguments; `change` makes the outputs of the run into those that count."""
         tensors = [*arguments, *map(self._state, self.states, self.readers)]
         tensors = [t if connected or t._stop else t.detach() for t, connected in zip(tensors, self.connected)]
-        found = self.run(tensors)
+        if self.run.overwritten and not (modes.special or Watch.on or self.run.on_host or self.run.effects):
+            found = self.run.replacing(tensors)
+        else:
+            found = self.run(tensors)
         outs = Outs(found if change is None else change(found))
-        for out, stop in zip(outs, self.stops):
-            if stop and not out._stop:
+        for out, stop, released in zip(outs, self.stops, self.released):
+            if released:
+                out._node, out._index, out._stop = Released(), 0, False
+            elif stop and not out._stop:
                 out._node, out._index, out._stop = None, 0, True
         outs.arguments = arguments
         result = unflatten(self.structure, [p(outs) for p in self.places])
@@ -497,7 +576,7 @@ class Traced:
         return result
 
     def _state(self, state: State, reader: Any) -> Tensor:
-        if isinstance(reader, Attribute):
+        if isinstance(reader, (Attribute, Provided)):
             return reader.read()
         return reader._grad if state.name in self.gradient_states else reader
 
@@ -508,100 +587,42 @@ class Traced:
             if isinstance(target, int):
                 arguments[target]._rebind(out)
                 continue
-            slot, owner = target
+            slot, owner, counts = target
             slot.write(out._value)
-            slot.root.version += 1
+            slot.root.version += counts
             if owner is not None and self.grad:
                 owner._join(out)
-        for target, n in self.gradients:
+        for source, n in self.provided:
+            source.write(outs[n]._value)  # type: ignore[misc]
+        for target, added, left in self.gradients:
             tensor = arguments[target] if isinstance(target, int) else target
-            tensor._grad = None if n is None else outs[n].detach()
+            if isinstance(left, tuple):
+                leave_zeros(tensor, *left)
+            elif left is None:
+                tensor._grad = None
+            elif added and not is_empty(tensor._grad):
+                tensor._grad = autograd.add_tensors(tensor._grad, outs[left].detach())
+            else:
+                tensor._grad = outs[left].detach()
         for attribute in self.attributes:
             attribute.write(outs)
-
-
-_HOLDERS = (list, dict, set, deque)
-
-
-def _is_users(value: Any) -> bool:
-    """Whether it is an object of a class of the user, whose attributes a function may change."""
-    kind = value.__class__
-    if isinstance(value, (Layer, Tensor, type, types.ModuleType, types.FunctionType)) or kind in _PLAIN:
-        return False
-    return kind.__module__.partition(".")[0] not in _LIBRARIES and isinstance(getattr(value, "__dict__", None), dict)
-
-
-_LIBRARIES = ("paddle", "numpy", "jax", "builtins", "logging", "functools")
-
-
-class _Global:
-    """A global variable of a function, or an attribute of a class."""
-
-    def __init__(self, names: Any, name: str):
-        self.names, self.name = names, name
-
-    def read(self) -> Any:
-        names = vars(self.names) if isinstance(self.names, type) else self.names
-        return names.get(self.name, Tracer)
-
-    def write(self, value: Any) -> None:
-        if isinstance(self.names, type):
-            setattr(self.names, self.name, value)
-        elif value is Tracer:
-            del self.names[self.name]
-        else:
-            self.names[self.name] = value
-
-
-class _Cell:
-    """A variable of a closure."""
-
-    def __init__(self, cell: Any):
-        self.cell = cell
-
-    def read(self) -> Any:
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return Tracer
-
-    def write(self, value: Any) -> None:
-        if value is Tracer:
-            del self.cell.cell_contents
-        else:
-            self.cell.cell_contents = value
-
-
-def _same(container: Any, copy: Any) -> bool:
-    if len(container) != len(copy):
-        return False
-    if isinstance(container, dict):
-        return all(k in copy and copy[k] is v for k, v in container.items())
-    if isinstance(container, set):
-        return container == copy
-    return all(a is b for a, b in zip(container, copy))
-
-
-def _contents(value: Any, depth: int = 3) -> Any:
-    """What a condition compares of a list or a dict: numbers and strings by their values, everything else by identity."""
-    if value.__class__ in _PLAIN:
-        return value.__class__, value
-    if isinstance(value, (list, tuple, dict)) and depth and len(value) <= MOST_COMPARED:
-        items = value.values() if isinstance(value, dict) else value
-        return tuple(value) if isinstance(value, dict) else len(value), [_contents(v, depth - 1) for v in items]
-    return id(value)
 
 
 def _alive(references: list, own: set[int]) -> bool:
     return any(t is not None and id(t) not in own for t in (r() for r in references))
 
 
-def _refill(container: Any, content: Any) -> None:
-    container.clear()
-    if isinstance(container, (list, deque)):
-        container.extend(content)
-    else:
-        container.update(content)
+class Released(Node):
+    """Stands where a `backward()` inside of the function has released the graph."""
+
+    __slots__ = ()
+    name = "run_program"
+
+    def run(self, cotangents: list, record: Callable | None, live_only: bool) -> list:
+        raise errors.RuntimeError_(
+            "run_program: backward through the same graph a second time; what it saved was released. Pass "
+            "retain_graph=True to the first backward or grad"
+        )
 
 
 class Outs(list):

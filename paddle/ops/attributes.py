@@ -110,7 +110,7 @@ def is_empty(x):
         >>> bool(paddle.is_empty(paddle.ones([0, 2])))
         True
     """
-    return _make(put(tensor_of("is_empty", x)._value.size == 0))
+    return _make(put(tensor_of("is_empty", x)._raw.size == 0))
 
 
 @api(method="is_same_shape", export=False)

@@ -8,13 +8,16 @@ import jax
 import numpy as np
 
 from ..engine import errors
+from ..engine.deferred import Deferred
 from ..engine.tensor import Tensor
 from ..engine.value import ABSTRACT
 
 
 def host_value(x: Tensor) -> np.ndarray | None:
     """The elements of a tensor; None when there are none, or looking is impossible (compiled) or slow (not the CPU)."""
-    value = x._value
+    value = x._raw
+    if value.__class__ is Deferred:
+        value = value.peek()
     if not isinstance(value, jax.Array) or isinstance(value, ABSTRACT) or not value.size or not x.place.is_cpu_place():
         return None
     return np.asarray(value)

@@ -197,7 +197,7 @@ def embedding(x, weight, padding_idx=None, max_norm=None, norm_type=2.0, sparse=
         raise AttributeError(
             "(InvalidArgument) embedding: sparse=True does not go together with scale_grad_by_freq=True"
         )
-    n = weight._value.shape[0]
+    n = weight._raw.shape[0]
     if padding_idx is not None:
         if not -n <= padding_idx < n:
             raise errors.ValueError_(f"embedding: padding_idx must be in [{-n}, {n}), got {padding_idx}")

@@ -73,7 +73,7 @@ def expand_as(x, y):
         >>> paddle.ones([1, 3]).expand_as(paddle.ones([2, 3])).shape
         [2, 3]
     """
-    return _expand(tensor_of("expand_as", x), Frozen(tensor_of("expand_as", y, "y")._value.shape))
+    return _expand(tensor_of("expand_as", x), Frozen(tensor_of("expand_as", y, "y")._raw.shape))
 
 
 @api(method="broadcast_tensors")
@@ -88,7 +88,7 @@ def broadcast_tensors(input):
         [[2, 3], [2, 3]]
     """
     listed = tensors_of("broadcast_tensors", input, "input")
-    shape = Frozen(common_shape("broadcast_tensors", *(t._value.shape for t in listed)))
+    shape = Frozen(common_shape("broadcast_tensors", *(t._raw.shape for t in listed)))
     return [_expand(t, shape) for t in listed]
 
 
@@ -146,7 +146,7 @@ def repeat_interleave(x, repeats, axis=None, *, output_size=None):
         axis_of("repeat_interleave", 0 if axis is None else axis, 1)
         x, axis = flatten(x), 0
     axis = axis_of("repeat_interleave", axis, x.ndim)
-    n = x._value.shape[axis]
+    n = x._raw.shape[axis]
     if not isinstance(repeats, Tensor):
         (times,) = ints_of("repeat_interleave", repeats, "repeats")
         if times <= 0:
@@ -157,7 +157,7 @@ def repeat_interleave(x, repeats, axis=None, *, output_size=None):
             f"repeat_interleave: repeats must be an int tensor of shape [{n}], one number for "
             f"each element along the axis, got {errors.describe(repeats)}"
         )
-    if isinstance(repeats._value, Value):  # the sum is read when the program runs
+    if isinstance(repeats._raw, Value):  # the sum is read when the program runs
         return _repeat_interleave(x, repeats, axis, repeats.sum() if output_size is None else output_size)
     if output_size is None:
         counts = repeats.numpy()
@@ -236,7 +236,7 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
     pads = [(0, 0)] * ndim
     for axis, before, after in zip(axes, given[::2], given[1::2]):
         pads[axis] = (before, after)
-        n = x._value.shape[axis]
+        n = x._raw.shape[axis]
         if not builtins.any(isinstance(v, (Dim, Tensor)) for v in (n, before, after)):
             _check_pad(axis, n, before, after, mode)
     value = value.item() if isinstance(value, Tensor) else value

@@ -36,9 +36,9 @@ def _as_index(item: Any) -> Any:
         return item.item() if item.dtype.kind in "iu" else np.asarray(item)
     if (
         isinstance(item, Tensor)
-        and item._value.ndim == 0
+        and item._raw.ndim == 0
         and item.dtype.is_integer
-        and not isinstance(item._value, ABSTRACT)
+        and not isinstance(item._raw, ABSTRACT)
     ):
         return item.item()
     return item
@@ -47,7 +47,7 @@ def _as_index(item: Any) -> Any:
 def _normalise(x: Tensor, index: Any) -> list:
     """The index as a list with exactly one entry (int, slice, array) for each axis, and Nones."""
     if index.__class__ is int:
-        return [index] + [slice(None)] * (x._value.ndim - 1) if x._value.ndim else _too_many(1, 0)
+        return [index] + [slice(None)] * (x._raw.ndim - 1) if x._raw.ndim else _too_many(1, 0)
     items = list(index) if isinstance(index, tuple) else [index]
     items = [_as_index(i) for i in items]
     used = 0
@@ -60,7 +60,7 @@ def _normalise(x: Tensor, index: Any) -> list:
                 "index: an index is made of ints, slices, None, ..., integer or boolean tensors and "
                 f"lists; got {errors.describe(item)}"
             )
-    ndim = x._value.ndim
+    ndim = x._raw.ndim
     if used > ndim:
         _too_many(used, ndim)
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
@@ -243,7 +243,7 @@ def _advanced(x: Tensor, items: list) -> tuple[list, list]:
     (axis in the result of the basic part, integer tensor)."""
     basic: list = []
     arrays: list = []
-    shape = x._value.shape
+    shape = x._raw.shape
     axis = 0  # of x
     position = 0  # in the result of the basic part
     for item in items:
@@ -294,13 +294,13 @@ def _check_mask(mask: Any, shape: tuple[int, ...], axis: int) -> None:
 
 
 def _traced(item: Any) -> bool:
-    return isinstance(item, Tensor) and isinstance(item._value, ABSTRACT)
+    return isinstance(item, Tensor) and isinstance(item._raw, ABSTRACT)
 
 
 def _check_range(index: Any, n: int, axis: int) -> None:
     """IndexError for an index that XLA would silently clamp; only where looking is cheap, that is on the CPU."""
     if isinstance(index, Tensor):
-        if isinstance(index._value, ABSTRACT) or not index.place.is_cpu_place():
+        if isinstance(index._raw, ABSTRACT) or not index.place.is_cpu_place():
             return
         index = index._value
     array = np.asarray(index)
@@ -333,13 +333,13 @@ def _arrange(arrays: list) -> tuple[list, tuple, bool]:
 
 def _is_open(x: Tensor, index: Any) -> bool:
     """Whether an index can only be resolved when the program runs."""
-    if any(isinstance(n, Dim) for n in x._value.shape):
+    if any(isinstance(n, Dim) for n in x._raw.shape):
         return True
     items = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(i, Tensor) and any(isinstance(n, Dim) for n in i._value.shape) for i in items):
+    if any(isinstance(i, Tensor) and any(isinstance(n, Dim) for n in i._raw.shape) for i in items):
         return True
     bounds = [b for i in items if isinstance(i, slice) for b in (i.start, i.stop, i.step)]
-    return any(isinstance(b, Dim) or isinstance(b, Tensor) and isinstance(b._value, Value) for b in bounds)
+    return any(isinstance(b, Dim) or isinstance(b, Tensor) and isinstance(b._raw, Value) for b in bounds)
 
 
 def _without_masks(index: Any) -> Any:
@@ -347,7 +347,7 @@ def _without_masks(index: Any) -> Any:
     from .selection import nonzero
 
     items = index if isinstance(index, tuple) else (index,)
-    if not any(isinstance(i, Tensor) and _is_mask(i) and isinstance(i._value, Value) and i.ndim for i in items):
+    if not any(isinstance(i, Tensor) and _is_mask(i) and isinstance(i._raw, Value) and i.ndim for i in items):
         return index
     found: list = []
     for i in items:
@@ -384,8 +384,8 @@ def _form(x: Tensor, index: Any) -> tuple[list, tuple]:
 def _open_bound(value: Any) -> Any:
     if isinstance(value, Dim):
         return value
-    if isinstance(value, Tensor) and isinstance(value._value, Value):
-        return Held((value.reshape([]) if value._value.shape else value)._value)
+    if isinstance(value, Tensor) and isinstance(value._raw, Value):
+        return Held((value.reshape([]) if value._raw.shape else value)._value)
     return _bound(value)
 
 
@@ -448,9 +448,9 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         return _open_getitem(x, *_form(x, index))
     items = _normalise(x, index)
     if _is_basic(items):
-        return slice_get(x, *_plan(x._value.shape, items))
+        return slice_get(x, *_plan(x._raw.shape, items))
     basic, arrays = _advanced(x, items)
-    region = x if _whole(basic) else slice_get(x, *_plan(x._value.shape, basic))
+    region = x if _whole(basic) else slice_get(x, *_plan(x._raw.shape, basic))
     return gather_nd_axes(region, *_arrange(arrays))
 
 
@@ -482,14 +482,14 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     items = _normalise(x, index)
     old = x._snapshot()
     if _is_basic(items):
-        x._rebind(slice_set(old, value, *_plan(x._value.shape, items)))
+        x._rebind(slice_set(old, value, *_plan(x._raw.shape, items)))
         return
     masks = [(axis, i) for axis, i in enumerate(items) if _is_mask(i)]
     if len(masks) == 1 and _whole([i for i in items if not _is_mask(i)]):
         axis, mask = masks[0]
         shape = np.shape(value._value if isinstance(value, Tensor) else value)
-        if mask.ndim and (int(np.prod(shape)) == 1 or not axis and len(shape) <= x._value.ndim - mask.ndim):
-            _check_mask(mask, x._value.shape, axis)
+        if mask.ndim and (int(np.prod(shape)) == 1 or not axis and len(shape) <= x._raw.ndim - mask.ndim):
+            _check_mask(mask, x._raw.shape, axis)
             x._rebind(mask_set(old, mask, value, axis))
             return
     if modes.program is not None and any(isinstance(mask, Tensor) and mask.ndim for _, mask in masks):
@@ -498,7 +498,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     if _whole(basic):
         x._rebind(scatter_nd_axes(old, value, *_arrange(arrays)))
         return
-    plan = _plan(x._value.shape, basic)
+    plan = _plan(x._raw.shape, basic)
     written = scatter_nd_axes(slice_get(old, *plan), value, *_arrange(arrays))
     x._rebind(slice_set(old, written, *plan))
 

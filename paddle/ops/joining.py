@@ -111,7 +111,7 @@ def split(x, num_or_sections, axis=0):
     if not tensor_of("split", x).ndim:
         raise errors.ValueError_("split: x has no dimensions to split")
     axis = axis_of("split", _axis(axis), x.ndim)
-    n = x._value.shape[axis]
+    n = x._raw.shape[axis]
     if isinstance(num_or_sections, (list, tuple)) or isinstance(num_or_sections, Tensor) and num_or_sections.ndim:
         sections = list(ints_of("split", num_or_sections, "num_or_sections"))
         if sections.count(-1) > 1 or any(s < -1 for s in sections) or not sections:
@@ -151,7 +151,7 @@ def _cut_at(name: str, x: Tensor, num_or_indices: Any, axis: Any) -> list[Tensor
     if not tensor_of(name, x).ndim:
         raise errors.ValueError_(f"{name}: x has no dimensions to split")
     axis = axis_of(name, _axis(axis), x.ndim)
-    n = x._value.shape[axis]
+    n = x._raw.shape[axis]
     given = ints_of(name, num_or_indices, "num_or_indices")
     if isinstance(num_or_indices, (list, tuple)) or isinstance(num_or_indices, Tensor) and num_or_indices.ndim:
         bounds = [0, *(slice(i).indices(n)[1] for i in given), n]
@@ -223,7 +223,7 @@ def chunk(x, chunks, axis=0):
         raise errors.ValueError_("chunk: x has no dimensions to split")
     axis = axis_of("chunk", _axis(axis), x.ndim)
     (number,) = ints_of("chunk", chunks, "chunks")
-    n = x._value.shape[axis]
+    n = x._raw.shape[axis]
     if number <= 0 or not isinstance(n, Dim) and n % number:
         raise errors.ValueError_(f"chunk: axis {axis}, of length {n}, cannot be cut into {number} equal pieces")
     return _cut(x, [n // number] * number, axis)
@@ -252,7 +252,7 @@ def unstack(x, axis=0, num=None):
     if not tensor_of("unstack", x).ndim:
         raise errors.ValueError_("unstack: x has no dimensions")
     axis = axis_of("unstack", axis, x.ndim)
-    n = x._value.shape[axis]
+    n = x._raw.shape[axis]
     if num is not None and num != n:
         raise errors.ValueError_(f"unstack: axis {axis} has length {n}, num is {num}")
     return list(unstacked(x, axis)) if n else []

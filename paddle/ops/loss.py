@@ -112,6 +112,7 @@ def _prepare(name, x, label, ignore_index, soft_label, axis):
         raise errors.TypeError_(f"{name}: input must be floating, got {x.dtype.name}")
     axis = axis_of(name, axis, len(shape))
     flat = len(given) == len(shape) - 1
+    source = label  # whose elements are there already
     if flat:
         label = label.unsqueeze(axis)
         given = list(label.shape)
@@ -125,8 +126,8 @@ def _prepare(name, x, label, ignore_index, soft_label, axis):
         )
     if not soft_label:
         if not label.dtype.is_integer:
-            label = label.detach().astype("int64")
-        check_ids(name, label, shape[axis], "the label", ignore_index)
+            label = source = label.detach().astype("int64")
+        check_ids(name, source, shape[axis], "the label", ignore_index)
     return label, axis, flat
 
 
@@ -177,7 +178,7 @@ def cross_entropy(
     if soft_label and ignore_index >= 0:
         raise errors.ValueError_(f"cross_entropy: ignore_index={ignore_index} has no meaning with soft labels")
     label, axis, flat = _prepare("cross_entropy", input, label, ignore_index, not hard, axis)
-    n = input._value.shape[axis]
+    n = input._raw.shape[axis]
     if weight is not None and list(weight.shape) != [n]:
         raise errors.ValueError_(
             f"cross_entropy: weight must have shape [{n}], one for each class, got {list(weight.shape)}"

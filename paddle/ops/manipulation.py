@@ -228,18 +228,18 @@ def _viewed_strides(shape, strides, new):
 
 
 def _reshape_back(base, value, *attributes):
-    return _reshape(value, Frozen(base._value.shape))
+    return _reshape(value, Frozen(base._raw.shape))
 
 
 def _reshape_strides(strides, out, base, *attributes):
-    found = _viewed_strides(base._value.shape, strides, out._value.shape)
+    found = _viewed_strides(base._raw.shape, strides, out._raw.shape)
     return found or None
 
 
 def _copy_if_scattered(out: Tensor, x: Tensor) -> Tensor:
     """A slot of its own for a reshaped tensor whose elements do not lie evenly in the memory of x."""
     if x._storage.__class__ is View and out._storage.__class__ is View:
-        if _viewed_strides(x._value.shape, official_strides(x), out._value.shape) is None:
+        if _viewed_strides(x._raw.shape, official_strides(x), out._raw.shape) is None:
             out._storage = Storage(out._value)
     return out
 
@@ -398,7 +398,7 @@ def _perm_of(name, perm, ndim):
 
 
 def _transpose_back(base, value, perm):
-    perm = _perm_of("transpose", perm, base._value.ndim)
+    perm = _perm_of("transpose", perm, base._raw.ndim)
     return _transpose(value, Frozen(perm.index(i) for i in range(len(perm))))
 
 
@@ -419,7 +419,7 @@ def _transpose(x, perm):
 
 
 def _swap(x: Tensor, a: int, b: int) -> Tensor:
-    perm = list(range(x._value.ndim))
+    perm = list(range(x._raw.ndim))
     perm[a], perm[b] = perm[b], perm[a]
     return _transpose(x, Frozen(perm))
 
@@ -487,7 +487,7 @@ def matrix_transpose(x):
 
 
 Tensor.T = property(
-    lambda self: _transpose(self, Frozen(range(self._value.ndim)[::-1])), doc="All axes in reverse order."
+    lambda self: _transpose(self, Frozen(range(self._raw.ndim)[::-1])), doc="All axes in reverse order."
 )
 Tensor.mT = property(lambda self: matrix_transpose(self), doc="The last two axes swapped.")
 
@@ -553,7 +553,7 @@ def _squeeze_axes(ndim, axis):
     view=_reshape_back,
     tensors="axis",
     view_strides=lambda strides, out, base, axis: [
-        s for i, s in enumerate(strides) if not (base._value.shape[i] == 1 and i in _squeeze_axes(len(strides), axis))
+        s for i, s in enumerate(strides) if not (base._raw.shape[i] == 1 and i in _squeeze_axes(len(strides), axis))
     ],
 )
 def _squeeze(x, axis):
@@ -591,7 +591,7 @@ def _unsqueeze_positions(ndim, axis):
 
 
 def _unsqueeze_strides(strides, out, base, axis):
-    kept, shape = _unsqueeze_positions(len(strides), axis), out._value.shape
+    kept, shape = _unsqueeze_positions(len(strides), axis), out._raw.shape
     result, source = [], list(strides)
     step = 1
     for i in range(len(kept) - 1, -1, -1):
@@ -695,8 +695,8 @@ def roll(x, shifts, axis=None):
         raise errors.ValueError_(f"roll: {len(shifts)} shifts for {1 if axis is None else len(axis)} axes")
     if not tensor_of("roll", x).ndim:
         return _flip(x, Frozen())
-    shape = x._value.shape
-    lengths = [x._value.size] if axis is None else [shape[axis_of("roll", a, len(shape))] for a in axis]
+    shape = x._raw.shape
+    lengths = [x._raw.size] if axis is None else [shape[axis_of("roll", a, len(shape))] for a in axis]
     return _roll(x, np.array([s % n if n > 0 else s for s, n in zip(shifts, lengths)], np.int64), axis)
 
 

@@ -74,9 +74,9 @@ def as_strided(x, shape, stride, offset=0):
         )
     start = offset // x.dtype.itemsize
     last = start + sum((n - 1) * s for n, s in zip(shape, stride))
-    if 0 not in shape and last >= base._value.size:
+    if 0 not in shape and last >= base._raw.size:
         raise errors.ValueError_(
-            f"as_strided: element {last} is outside of the memory, which has {base._value.size} elements"
+            f"as_strided: element {last} is outside of the memory, which has {base._raw.size} elements"
         )
     return _as_strided(base, shape, stride, start)
 
@@ -127,9 +127,9 @@ def unfold(x, axis, size, step):
     (size,), (step,) = ints_of("unfold", size, "size"), ints_of("unfold", step, "step")
     if x.ndim == 0:
         x = flatten(x)
-    if step <= 0 or not 0 <= size <= x._value.shape[axis]:
+    if step <= 0 or not 0 <= size <= x._raw.shape[axis]:
         raise errors.ValueError_(
-            f"unfold: size must be between 0 and {x._value.shape[axis]}, the length of the axis, "
+            f"unfold: size must be between 0 and {x._raw.shape[axis]}, the length of the axis, "
             f"and step positive, got size {size}, step {step}"
         )
     return _unfold(x, axis, size, step)
@@ -177,7 +177,7 @@ def unbind(input, axis=0):
     if not tensor_of("unbind", input, "input").ndim:
         raise errors.ValueError_("unbind: the input has no dimensions")
     axis = axis_of("unbind", axis, input.ndim)
-    if not input._value.shape[axis]:
+    if not input._raw.shape[axis]:
         return []
     outs = list(unstacked(input, axis))
     for i, out in enumerate(outs):
@@ -215,12 +215,12 @@ def _sliced(name: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: An
     slices = slices_of(name, x, axes, starts, ends, strides)
     if modes.program is not None:
         return getitem(x, tuple(slices))
-    return slice_get(x, *_plan(x._value.shape, slices))
+    return slice_get(x, *_plan(x._raw.shape, slices))
 
 
 def slices_of(name: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any) -> list:
     """A slice for each axis of x, from lists that name some of them."""
-    ndim = tensor_of(name, x)._value.ndim
+    ndim = tensor_of(name, x)._raw.ndim
     if not ndim:
         raise errors.ValueError_(f"{name}: the tensor has no dimensions to slice")
     axes = ints_of(name, axes, "axes")
@@ -239,9 +239,9 @@ def slices_of(name: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: 
 
 def _bounds(name: str, value: Any, argument: str) -> Any:
     """A list of ints; in programs tensors that have no elements yet stay in it."""
-    if isinstance(value, Tensor) and isinstance(value._value, Value):
+    if isinstance(value, Tensor) and isinstance(value._raw, Value):
         return [value[i] for i in builtins.range(value.shape[0])] if value.ndim else [value]
-    if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) and isinstance(v._value, Value) for v in value):
+    if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) and isinstance(v._raw, Value) for v in value):
         return [v.reshape([]) if isinstance(v, Tensor) and v.ndim else v for v in value]
     return ints_of(name, value, argument)
 

@@ -212,7 +212,7 @@ def rand_like(input, *, dtype=None, device=None, requires_grad=False):
         [2, 3]
     """
     dtype = _like_type("rand_like", input, dtype)
-    return placed(_uniform(Frozen(input._value.shape), dtype, 0.0, 1.0), device, requires_grad)
+    return placed(_uniform(Frozen(input._raw.shape), dtype, 0.0, 1.0), device, requires_grad)
 
 
 @api(method=False)
@@ -224,7 +224,7 @@ def randn_like(x, dtype=None, *, device=None, requires_grad=False):
         [2, 3]
     """
     dtype = _like_type("randn_like", x, dtype)
-    return placed(_gaussian(Frozen(x._value.shape), dtype, 0.0, 1.0), device, requires_grad)
+    return placed(_gaussian(Frozen(x._raw.shape), dtype, 0.0, 1.0), device, requires_grad)
 
 
 # ---- integers ----
@@ -282,7 +282,7 @@ def randint_like(x, low=0, high=None, dtype=None):
         paddle.float32
     """
     dtype = tensor_of("randint_like", x).dtype if dtype is None else to_dtype(dtype)
-    return _randint(Frozen(x._value.shape), dtype, *_bounds("randint_like", low, high))
+    return _randint(Frozen(x._raw.shape), dtype, *_bounds("randint_like", low, high))
 
 
 @op(random=True, method=False, export=False, name="randperm", static="dtype", differentiable=False)
@@ -389,7 +389,7 @@ def multinomial(x, num_samples=1, replacement=False):
             f"multinomial: {number} samples without replacement need as many categories, x has {categories}"
         )
     _values("multinomial", x, 0, float("inf"), "weights")
-    if not isinstance(x._value, ABSTRACT) and x.place.is_cpu_place():
+    if not isinstance(x._raw, ABSTRACT) and x.place.is_cpu_place():
         weighted = (np.asarray(x._value) > 0).sum(-1)
         if (weighted < (1 if replacement else number)).any():
             raise errors.ValueError_(
@@ -475,7 +475,7 @@ def _refill(name: str, x: Tensor, draw: Callable[[Frozen, dtypes.DType], Tensor]
     dtype = tensor_of(name, x).dtype
     if not dtype.is_floating and not (integers and dtype.is_integer):
         raise errors.TypeError_(f"{name}: x must be floating, got {dtype.name}")
-    return x._inplace(lambda old: draw(Frozen(old._value.shape), dtype))
+    return x._inplace(lambda old: draw(Frozen(old._raw.shape), dtype))
 
 
 @api(method="uniform_", export=False, aliases={"from": "min", "to": "max"})

@@ -52,7 +52,7 @@ def check_range(name: str, index: Tensor, n: int, argument: str = "index", low: 
 
 def concrete(name: str, x: Tensor) -> np.ndarray:
     """The values of a tensor on which the shape of a result depends."""
-    if isinstance(x._value, ABSTRACT):
+    if isinstance(x._raw, ABSTRACT):
         raise errors.RuntimeError_(
             f"{name}: the shape of the result depends on values, which a compiled function "
             "does not know; keep this call outside, or use a form of fixed shape such as where"
@@ -99,7 +99,7 @@ def _take_axis(name: str, x: Any, index: Any, axis: Any) -> Tensor:
         index = index.flatten()
     if index.ndim > 1:
         raise errors.ValueError_(f"{name}: index must have shape [n] or [n, 1], got {list(index.shape)}")
-    check_range(name, index, x._value.shape[axis])
+    check_range(name, index, x._raw.shape[axis])
     return _gather(x, index, axis)
 
 
@@ -139,7 +139,7 @@ def gather_nd(x, index):
         >>> paddle.gather_nd(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([[1, 0]])).tolist()
         [3]
     """
-    _check_vectors("gather_nd", tensor_of("gather_nd", x)._value.shape, index)
+    _check_vectors("gather_nd", tensor_of("gather_nd", x)._raw.shape, index)
     return _gather_nd(x, index)
 
 
@@ -186,7 +186,7 @@ def take(x, index, mode="raise"):
     """
     if mode not in ("raise", "wrap", "clip"):
         raise errors.ValueError_(f"take: mode must be raise, wrap or clip, got {mode!r}")
-    size = tensor_of("take", x)._value.size
+    size = tensor_of("take", x)._raw.size
     if mode == "raise" or not size:
         check_range("take", index_of("take", index), size)
     return _take(x, index_of("take", index), mode)
@@ -438,7 +438,7 @@ def _no_sums_of_bools(name: str, x: Tensor, what: str) -> None:
 
 def _places(mask: Tensor) -> list[Tensor]:
     """The positions of the True elements of a mask, a vector for each axis."""
-    if isinstance(mask._value, Value):
+    if isinstance(mask._raw, Value):
         from .selection import nonzero
 
         return [i.reshape([-1]) for i in nonzero(mask, as_tuple=True)]
@@ -570,7 +570,7 @@ def scatter_nd_add(x, index, updates):
         raise errors.TypeError_(
             f"scatter_nd_add: updates must have the type of x, {x.dtype.name}, got {updates.dtype.name}"
         )
-    _check_vectors("scatter_nd_add", x._value.shape, index)
+    _check_vectors("scatter_nd_add", x._raw.shape, index)
     want = list(index.shape[:-1]) + list(x.shape[index.shape[-1] :])
     if list(updates.shape) != want:
         raise errors.ValueError_(f"scatter_nd_add: updates must have shape {want}, got {list(updates.shape)}")
@@ -691,7 +691,7 @@ def index_put(x, indices, value, accumulate=False):
     found: list[Tensor] = []
     for each in indices:
         if tensor_of("index_put", each, "each of indices").dtype.name == "bool":
-            shape = x._value.shape[len(found) : len(found) + each.ndim]
+            shape = x._raw.shape[len(found) : len(found) + each.ndim]
             if tuple(each.shape) != shape:
                 raise errors.IndexError_(
                     f"index_put: a mask of shape {list(each.shape)} does not fit axes of shape {list(shape)}"
@@ -700,13 +700,13 @@ def index_put(x, indices, value, accumulate=False):
             continue
         if len(found) >= x.ndim:
             raise errors.IndexError_(f"index_put: more indices than the {x.ndim} axes of x")
-        check_range("index_put", index_of("index_put", each, "indices"), x._value.shape[len(found)], "indices")
+        check_range("index_put", index_of("index_put", each, "indices"), x._raw.shape[len(found)], "indices")
         found.append(each)
-    common = common_shape("index_put", *(i._value.shape for i in found))
+    common = common_shape("index_put", *(i._raw.shape for i in found))
     if 0 in common:
         return clone(x)
-    want = (*common, *x._value.shape[len(found) :])
-    if tuple(common_shape("index_put", want, value._value.shape)) != want:
+    want = (*common, *x._raw.shape[len(found) :])
+    if tuple(common_shape("index_put", want, value._raw.shape)) != want:
         raise errors.ValueError_(
             f"index_put: value of shape {list(value.shape)} does not fit into a region of shape {list(want)}"
         )

@@ -38,7 +38,7 @@ def masked_select(x, mask):
         [1, 3]
     """
     _check_mask("masked_select", mask)
-    shape = common_shape("masked_select", tensor_of("masked_select", x)._value.shape, mask._value.shape)
+    shape = common_shape("masked_select", tensor_of("masked_select", x)._raw.shape, mask._raw.shape)
     places = np.flatnonzero(np.broadcast_to(concrete("masked_select", mask), shape))
     return _gather(flatten(fit(x, list(shape))), _make(put(places)), 0)
 
@@ -99,12 +99,12 @@ def masked_scatter(x, mask, value):
     """
     _check_mask("masked_scatter", mask)
     same_type("masked_scatter", tensor_of("masked_scatter", x), value, "value")
-    shape = common_shape("masked_scatter", x._value.shape, mask._value.shape)
-    if not isinstance(mask._value, ABSTRACT):
+    shape = common_shape("masked_scatter", x._raw.shape, mask._raw.shape)
+    if not isinstance(mask._raw, ABSTRACT):
         wanted = int(np.broadcast_to(np.asarray(mask._value), shape).sum())
-        if wanted > value._value.size:
+        if wanted > value._raw.size:
             raise errors.ValueError_(
-                f"masked_scatter: the mask selects {wanted} elements, value has {value._value.size}"
+                f"masked_scatter: the mask selects {wanted} elements, value has {value._raw.size}"
             )
         if not wanted:
             return clone(fit(x, list(shape)))
@@ -210,7 +210,7 @@ def slice_scatter(x, value, axes, starts, ends, strides):
         >>> paddle.slice_scatter(paddle.zeros([4]), paddle.ones([2]), [0], [0], [4], [2]).tolist()
         [1.0, 0.0, 1.0, 0.0]
     """
-    plan = _plan(tensor_of("slice_scatter", x)._value.shape, slices_of("slice_scatter", x, axes, starts, ends, strides))
+    plan = _plan(tensor_of("slice_scatter", x)._raw.shape, slices_of("slice_scatter", x, axes, starts, ends, strides))
     return slice_set(x, tensor_of("slice_scatter", value, "value"), *plan)
 
 

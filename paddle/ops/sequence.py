@@ -69,21 +69,21 @@ def sequence_mask(x, maxlen=None, dtype="int64"):
         [[1, 0], [1, 1]]
     """
     if (
-        isinstance(x._value, Value)
+        isinstance(x._raw, Value)
         and maxlen is None
         or isinstance(maxlen, Tensor)
-        and isinstance(maxlen._value, Value)
+        and isinstance(maxlen._raw, Value)
     ):
         longest = x.max() if maxlen is None else maxlen.reshape([])  # read when the program runs
         return _sequence_mask(x, longest, to_dtype(dtype))
     if isinstance(maxlen, Dim):
         return _sequence_mask(x, maxlen, to_dtype(dtype))
     if maxlen is None:
-        if isinstance(x._value, ABSTRACT):
+        if isinstance(x._raw, ABSTRACT):
             raise errors.RuntimeError_(
                 "sequence_mask: a compiled function needs maxlen, as a shape cannot depend on data"
             )
-        maxlen = int(np.max(x.numpy())) if x._value.size else 0
+        maxlen = int(np.max(x.numpy())) if x._raw.size else 0
     elif isinstance(maxlen, Tensor):
         maxlen = int(maxlen.item())
     if maxlen < 0:

@@ -149,7 +149,7 @@ class LBFGS(Optimizer):
         return loss, self._gradient()
 
     def _move(self, x: jax.Array, step: float, direction: jax.Array) -> None:
-        shapes = tuple((tuple(p._value.shape), np.dtype(p._value.dtype)) for p in self._chosen)
+        shapes = tuple((tuple(p._raw.shape), np.dtype(p._raw.dtype)) for p in self._chosen)
         for p, value in zip(self._chosen, _moved(x, np.float64(step), direction, shapes)):
             p._write_array(value)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import errors
+from ..engine.modes import note_effect
 from ..engine.tensor import Tensor
 
 __all__ = [
@@ -88,6 +89,7 @@ class LRScheduler(errors.Explains):
 
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or to `epoch`, and compute its rate."""
+        note_effect(f"{type(self).__name__}.step")
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         self.last_lr = self.get_lr()
         self._report()
@@ -474,6 +476,7 @@ class ReduceOnPlateau(LRScheduler):
 
     def step(self, metrics, epoch=None):
         """Tell the metric of an epoch: a number, or an array or tensor of one element."""
+        note_effect("ReduceOnPlateau.step")
         if isinstance(metrics, (Tensor, np.ndarray)):
             _check(
                 int(metrics.size) == 1,

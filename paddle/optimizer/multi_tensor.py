@@ -3,7 +3,7 @@
 Parameters that always step together and alike form a `Pack`. The states of small ones lie one after the other in one
 array for each kind, because the number of arrays is what a call costs; a large parameter is a pack of its own. A `Plan`
 is what one step does: its packs, the order of the arrays, and the executable. Executables are shared by all optimizers
-that do the same (`_executable`); whatever may change between steps is an input.
+that do the same (`Step`); whatever may change between steps is an input.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
+from ..engine.deferred import Deferred, settled
+from ..engine.executable import Unit
+from ..engine.modes import modes
 from ..engine.row_sparse import RowSparse, payload
 from ..engine.storage import Storage
 from ..engine.tensor import Tensor, _make
@@ -64,7 +67,7 @@ class Pack:
 
     def state(self, name: str, index: int) -> jax.Array:
         """The state of one parameter, a copy of its own."""
-        array = self.states[name]
+        array = settled(self.states[name])
         if self.single:
             return jnp.array(array, copy=True)
         start = sum(_size(s) for s in self.shapes[:index])
@@ -113,13 +116,26 @@ class Spec(NamedTuple):
     clips: tuple[type, ...]  # kinds of the clipping rules
 
 
-@functools.lru_cache(maxsize=512)
-def _executable(spec: Spec, donate: bool) -> Callable:
-    def step(*args):
-        return _step(spec, *args)
+class Step(Unit):
+    """A step as a unit, on the arrays of its arguments one after the other; `results` is the structure of its results."""
 
-    step.__name__ = step.__qualname__ = spec.rule.__name__.lower() + "_step"
-    return jax.jit(step, donate_argnums=(1, 4, 5) if donate else (1, 5))
+    __slots__ = ("results",)
+
+    def __init__(self, spec: Spec, donate: tuple[int, ...], structure: Any):
+        def call(*arrays):
+            out, self.results = jax.tree.flatten(_step(spec, *jax.tree.unflatten(structure, arrays)))
+            return tuple(out)
+
+        ends = np.cumsum([child.num_leaves for child in structure.children()]).tolist()
+        given = [i for argument in donate for i in range(ends[argument - 1], ends[argument])]
+        super().__init__(call, spec.rule.__name__.lower() + "_step", tuple(given))
+
+    def step(self, args: tuple) -> tuple:
+        out = self.run(*jax.tree.leaves(args))
+        return jax.tree.unflatten(self.results, out)
+
+
+_steps = functools.lru_cache(maxsize=512)(Step)
 
 
 def _step(
@@ -276,7 +292,11 @@ def _held_elsewhere(params: list[Tensor]) -> bool:
     """Whether anybody but the slots of the parameters holds one of their arrays: the tape, a user, another tensor."""
     count = sys.getrefcount
     for p in params:
-        if type(p._storage) is not Storage or count(p._value) > _ALONE:
+        raw = p._raw
+        if type(p._storage) is not Storage or raw.__class__ is Deferred or isinstance(raw, ABSTRACT):
+            return True
+        del raw
+        if count(p._value) > _ALONE:
             return True
     return False
 
@@ -367,18 +387,20 @@ class Plan:
         grads = [grads[i] for i in self.order]
         values = [payload(g) for g in grads]
         large = [params[i] for i in self.large]
-        donate = bool(large) and not isinstance(large[0]._value, ABSTRACT) and not _held_elsewhere(large)
-        run = _executable(self.spec if inverse_scale is None else self.scaled_spec, donate)
-        new_params, states, scalars, written, bad = run(
+        deferring = modes.capturing is not None and modes.capturing.deferring
+        donate = () if deferring else (1, 5) if not large or _held_elsewhere(large) else (1, 4, 5)
+        args = (
             np.array(numbers, self.dtype),
             scalars,
             values,
-            [params[i]._value for i in self.small],
-            [p._value for p in large],
+            [params[i]._raw for i in self.small],
+            [p._raw for p in large],
             [list(pack.states.values()) for pack in self.packs],
             self.starts,
             inverse_scale,
         )
+        spec = self.spec if inverse_scale is None else self.scaled_spec
+        new_params, states, scalars, written, bad = _steps(spec, donate, jax.tree.structure(args)).step(args)
         for p, value in zip(params, new_params):
             if type(p._storage) is Storage:
                 p._storage.value = value  # the version stays: a graph that is kept may go on with the old value

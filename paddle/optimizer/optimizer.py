@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from ..engine import errors
-from ..engine.modes import modes
+from ..engine.modes import modes, note_effect
 from ..engine.parameter import Parameter
 from ..engine.parameter import parameters as alive_parameters
 from ..engine.row_sparse import SelectedRows
@@ -266,13 +266,19 @@ class Optimizer(errors.Explains):
         self._given = None if parameters is None else list(parameters)
 
     def _with_gradients(self) -> list[tuple[Tensor, Tensor]]:
+        recorder = _recorder()
+        if recorder is not None:
+            for p in self._parameter_list:
+                recorder.reads_gradient(p)
         return [(p, p._grad) for p in self._parameter_list if p._grad is not None and not p._stop]
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Zero the gradients of the parameters in place, or drop them with ``set_to_zero=False``."""
         for p in self._parameter_list:
-            if p._grad is not None and not p._stop:
+            if not p._stop:
                 p.clear_gradient(set_to_zero)
+        if modes.capturing is not None:
+            modes.capturing.settle()
 
     clear_gradients = clear_grad
 
@@ -302,6 +308,7 @@ class Optimizer(errors.Explains):
             raise errors.RuntimeError_(
                 "set_lr: the learning rate comes from an LRScheduler; use set_lr_scheduler, or change the scheduler"
             )
+        note_effect("Optimizer.set_lr")
         self._learning_rate = float(value)
 
     def set_lr_scheduler(self, scheduler: LRScheduler) -> None:
@@ -310,6 +317,7 @@ class Optimizer(errors.Explains):
             raise errors.TypeError_(
                 f"set_lr_scheduler: scheduler must be an LRScheduler, got {errors.describe(scheduler)}"
             )
+        note_effect("Optimizer.set_lr_scheduler")
         self._learning_rate = scheduler
 
     # ---- the step ----
@@ -324,6 +332,8 @@ class Optimizer(errors.Explains):
             >>> adam.step(); adam.clear_grad()
         """
         self._apply(self._with_gradients())
+        if modes.capturing is not None:
+            modes.capturing.boundary()
 
     def minimize(
         self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
@@ -339,7 +349,7 @@ class Optimizer(errors.Explains):
             >>> loss.backward()
             >>> _ = paddle.optimizer.SGD(0.1, parameters=[w]).minimize(loss)
         """
-        if isinstance(loss, Tensor) and isinstance(loss._value, Value):
+        if isinstance(loss, Tensor) and isinstance(loss._raw, Value) and _recorder() is None:
             from ..static.backward import minimize, recorder_of
 
             return minimize(recorder_of([loss]), self, loss, startup_program, parameters, no_grad_set)
@@ -356,7 +366,7 @@ class Optimizer(errors.Explains):
         callbacks: Any = None,
     ) -> list[tuple[Tensor, Tensor]]:
         """The parameters that have a gradient, with their gradients; `loss.backward()` has computed them."""
-        if isinstance(loss, Tensor) and isinstance(loss._value, Value):
+        if isinstance(loss, Tensor) and isinstance(loss._raw, Value) and _recorder() is None:
             from ..static.backward import backward
 
             return backward(self, loss, parameters, no_grad_set)
@@ -372,7 +382,7 @@ class Optimizer(errors.Explains):
     def apply_gradients(self, params_grads: list[tuple[Tensor, Tensor]]) -> list:
         """Make a step with the given gradients; returns an empty list."""
         pairs = [(p, g) for p, g in params_grads if g is not None]
-        if pairs and isinstance(pairs[0][1]._value, Value):
+        if pairs and isinstance(pairs[0][1]._value, Value) and _recorder() is None:
             from ..static.backward import recorder_of
             from .program import add_step
 
@@ -384,19 +394,42 @@ class Optimizer(errors.Explains):
     def _apply(self, pairs: list[tuple[Tensor, Tensor]], inverse_scale: Any = None) -> Any:
         """A step on pairs of parameter and gradient.
 
-        With `inverse_scale` the gradients are multiplied by it first, and nothing changes if one of them is infinite or
-        NaN; whether that happened is returned, as an array.
+        With `inverse_scale`, a Tensor, the gradients are multiplied by it first, and nothing changes if one of them is
+        infinite or NaN; whether that happened is returned, as a Tensor.
         """
-        if not pairs:
+        recorder = _recorder()
+        if not pairs and recorder is None:
             return None
-        if modes.program is not None:
-            raise errors.NoValue("step: an optimizer's step cannot be part of a compiled function; call it outside")
+        if modes.program is not None and recorder is None:
+            raise errors.NoValue("step: programs that are built by hand have a step through minimize and apply_gradients")
         if any(map(_is_custom, self._clips())):
             pairs = self._clip_by_hand(pairs)
-        key = (self._multi_precision, self.regularization, *self._clips(), *[self._signature(p, g) for p, g in pairs])
+        if recorder is not None:
+            from .recorded import record_step
+
+            return record_step(self, recorder, pairs, inverse_scale)
+        plan = self._planned(pairs)
+        inverse = None if inverse_scale is None else inverse_scale._raw
+        params, grads = [p for p, _ in pairs], [g for _, g in pairs]
+        self._rows, bad = plan.run(params, grads, self._numbers_of(plan), self._rows, inverse)
+        if modes.capturing is not None:
+            modes.capturing.stepped = True
+        return None if bad is None else _make(bad)
+
+    def _planned(self, pairs: list[tuple[Tensor, Tensor]]) -> Plan:
+        """The plan for a step of these parameters, made when it is new."""
+        key = self._plan_key(pairs)
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self._plan(pairs)
+        return plan
+
+    def _plan_key(self, pairs: list[tuple[Tensor, Tensor]]) -> tuple:
+        signatures = [self._signature(p, g) for p, g in pairs]
+        return self._multi_precision, self.regularization, *self._clips(), *signatures
+
+    def _numbers_of(self, plan: Plan) -> list[float]:
+        """What may change from step to step: the learning rate and the settings, pack by pack, and those of clipping."""
         rate = self.get_lr()
         hyper = [self._hyper_of(group) for group in self._groups]
         numbers: list[float] = []
@@ -408,8 +441,7 @@ class Optimizer(errors.Explains):
             numbers.append(kind.decay[1] if kind.decay else 0.0)
         for clip in plan.clips:
             numbers.extend(clip._numbers())
-        self._rows, bad = plan.run([p for p, _ in pairs], [g for _, g in pairs], numbers, self._rows, inverse_scale)
-        return bad
+        return numbers
 
     def _signature(self, p: Tensor, gradient: Tensor | None) -> tuple:
         """What decides in which pack a parameter belongs and can change between steps."""
@@ -420,7 +452,7 @@ class Optimizer(errors.Explains):
             attributes["learning_rate"] if attributes else 1.0,
             d.get("regularizer"),
             d.get("need_clip", True),
-            p._value.dtype,
+            p._raw.dtype,
             gradient.__class__ is SelectedRows,
         )
 
@@ -534,13 +566,13 @@ class Optimizer(errors.Explains):
             kind, entry = kinds[id(p)], self._loose_of(p)
             initial = self._initial_scalars(self._groups[kind.group])
             kind = kind._replace(scalars=tuple(entry.get(name, value) for name, value in zip(self._scalars, initial)))
-            small = is_small(tuple(p._value.shape), kind.sharding) and not kind.by_rows
+            small = is_small(tuple(p._raw.shape), kind.sharding) and not kind.by_rows
             together.setdefault((kind, None if small else id(p)), []).append(p)
         for (kind, single), members in together.items():
             self._add_pack(members, kind, single is not None)
 
     def _add_pack(self, params: list[Tensor], kind: Kind, single: bool) -> None:
-        shapes = [tuple(p._value.shape) for p in params]
+        shapes = [tuple(p._raw.shape) for p in params]
         dtype = kind.compute_dtype
         entries = [self._loose_of(p) for p in params]
         where = params[0]._value.sharding if getattr(params[0]._value, "committed", False) else None
@@ -618,6 +650,7 @@ class Optimizer(errors.Explains):
 
     def _states_of(self, p: Tensor) -> dict[str, Tensor]:
         """The states of one parameter by name, copies."""
+        note_effect("the state of an optimizer")
         home = self._homes.get(id(p))
         if home is None:
             return {}
@@ -711,7 +744,7 @@ class Optimizer(errors.Explains):
     set_dict = set_state_dict
 
     def _check_entry(self, p: Tensor, entry: dict) -> None:
-        shape = tuple(p._value.shape)
+        shape = tuple(p._raw.shape)
         for name, value in entry.items():
             if name in self._scalars:
                 if value.size == 0:
@@ -758,6 +791,11 @@ class Optimizer(errors.Explains):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(learning_rate={self.get_lr()}, {len(self._parameter_list)} parameters)"
+
+
+def _recorder() -> Any:
+    """What records a function of `to_static` now, None when nothing does."""
+    return modes.program if hasattr(modes.program, "outside") else None
 
 
 def _is_custom(clip: Any) -> bool:

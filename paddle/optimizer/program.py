@@ -112,7 +112,7 @@ def _record_update(recorder: Any, optimizer: Any, p: Tensor, g: Tensor, rate: Te
     names = optimizer._states + (("master",) if kind.master else ())
     numbers = [*optimizer._hyper_of(group), *kind.numbers, kind.decay[1] if kind.decay else 0.0]
     dtype = to_dtype(kind.compute_dtype)
-    shape = tuple(p._value.shape)
+    shape = tuple(p._raw.shape)
     stem = f"{p.name}_fp32_master_0" if kind.master else p.name
     kept = {}
     for name in names:

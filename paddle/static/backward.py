@@ -34,7 +34,7 @@ def _check_owner(recorder: Any, variables: list, what: str) -> None:
     """ValueError for a variable of another program than the one that is being built."""
     if not recorder.static:
         return
-    graph, missing = recorder.graph, {t._value for t in variables if isinstance(t._value, Value)}
+    graph, missing = recorder.graph, {t._value for t in variables if isinstance(t._raw, Value)}
     missing.difference_update(graph.inputs.values(), (s.value for s in graph.states.values()))
     block = recorder.block
     while block is not None and missing:
@@ -123,9 +123,9 @@ def append_backward(
         ValueError: `loss` has several elements.
     """
     recorder = recorder_of([loss])
-    if not isinstance(loss, Tensor) or not isinstance(loss._value, Value):
+    if not isinstance(loss, Tensor) or not isinstance(loss._raw, Value):
         raise errors.TypeError_(f"append_backward: loss must be a variable, got {errors.describe(loss)}")
-    if loss._value.size != 1:
+    if loss._raw.size != 1:
         raise errors.ValueError_(f"append_backward: loss must have one element, got shape {list(loss.shape)}")
     _check_owner(recorder, [loss], "append_backward")
     blocked = {v if isinstance(v, str) else v.name for v in _list(no_grad_set)}

@@ -132,7 +132,7 @@ def prune_model(model: Any, n: int = 2, m: int = 4, mask_algo: str = "mask_1d", 
         p.set_value(np.asarray(weight))
         masks[p.name] = np.asarray(mask)
         if with_mask:
-            p._asp_mask = jax.numpy.asarray(mask, p._value.dtype)
+            p._asp_mask = jax.numpy.asarray(mask, p._raw.dtype)
     return masks
 
 
@@ -197,7 +197,7 @@ class OptimizerWithSparsityGuarantee:
             mask = rest.pop(f"{p.name}.asp_mask", None)
             if mask is not None:
                 value = mask._value if isinstance(mask, Tensor) else np.asarray(mask)
-                p._asp_mask = jax.numpy.asarray(value, p._value.dtype)
+                p._asp_mask = jax.numpy.asarray(value, p._raw.dtype)
         self._optimizer.set_state_dict(rest)
 
 

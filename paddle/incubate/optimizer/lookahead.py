@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ...engine import errors
+from ...engine.modes import note_effect
 from ...engine.tensor import Tensor, _make
 from ...engine.value import Value
 from ...optimizer.optimizer import Optimizer, _array, _clean
@@ -63,6 +64,7 @@ class LookAhead(Optimizer):
     @_clean
     def step(self) -> None:
         """A step of the inner optimizer, and of the slow weights after every k of them."""
+        note_effect("LookAhead.step")
         self.inner_optimizer.step()
         self._follow()
 
@@ -82,7 +84,7 @@ class LookAhead(Optimizer):
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
         """`step` with the gradients that `loss.backward()` left; returns ([], the pairs of parameter and gradient)."""
         found = self.inner_optimizer.minimize(loss, startup_program, parameters, no_grad_set)
-        if isinstance(loss, Tensor) and isinstance(loss._value, Value):
+        if isinstance(loss, Tensor) and isinstance(loss._raw, Value):
             from ...static.average import record_lookahead
 
             record_lookahead(loss, self.alpha, self.k, [p for p, _ in found[1]])
@@ -110,12 +112,12 @@ class LookAhead(Optimizer):
             value = state_dict.get(f"{p.name}_slow_0")
             if value is not None:
                 array = jnp.array(_array(value))
-                if array.shape != p._value.shape:
+                if array.shape != p._raw.shape:
                     raise errors.ValueError_(
                         f"LookAhead.set_state_dict: {p.name}_slow_0 must have shape {list(p.shape)}, "
                         f"got {list(array.shape)}"
                     )
-                self._slow[p.name] = array.astype(p._value.dtype)
+                self._slow[p.name] = array.astype(p._raw.dtype)
 
     load_state_dict = set_state_dict
     set_dict = set_state_dict

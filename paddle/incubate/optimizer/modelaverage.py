@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...engine import errors
+from ...engine.modes import note_effect
 from ...engine.tensor import Tensor, _make
 from ...engine.value import Value
 from ...optimizer.optimizer import Optimizer, _array, _clean
@@ -74,6 +75,7 @@ class ModelAverage(Optimizer):
     @_clean
     def step(self) -> None:
         """Add the parameters to the average."""
+        note_effect("ModelAverage.step")
         chosen, counts = self._chosen(), self._counts
         held = [self._of(p) for p in chosen]
         for entry, total in zip(held, _add([entry["sum_1"] for entry in held], [p._value for p in chosen])):
@@ -103,7 +105,7 @@ class ModelAverage(Optimizer):
         self.step()
 
     def _in_program(self) -> bool:
-        return any(isinstance(p._value, Value) for p in self._parameter_list)
+        return any(isinstance(p._raw, Value) for p in self._parameter_list)
 
     @contextlib.contextmanager
     def _applied(self, need_restore: bool) -> Iterator[None]:
@@ -113,7 +115,7 @@ class ModelAverage(Optimizer):
             entry = self._of(p)
             self._kept[p.name] = p._value
             total = entry["sum_1"] + entry["sum_2"] + entry["sum_3"]
-            p._write_array((total / number).astype(p._value.dtype))
+            p._write_array((total / number).astype(p._raw.dtype))
         try:
             yield
         finally:
@@ -164,7 +166,7 @@ class ModelAverage(Optimizer):
                 value = state_dict.get(f"{p.name}_{name}_0")
                 if value is not None:
                     array = jnp.array(_array(value))
-                    if array.shape != p._value.shape:
+                    if array.shape != p._raw.shape:
                         raise errors.ValueError_(
                             f"ModelAverage.set_state_dict: {p.name}_{name}_0 must have shape "
                             f"{list(p.shape)}, got {list(array.shape)}"

@@ -25,7 +25,7 @@ def _plain(call: Call) -> None:
 def _layer_norm(x: Any, axis: int, scale: Any, bias: Any, epsilon: float) -> Any:
     if not 0 < axis < x.ndim:
         raise damaged(f"a normalization from axis {axis} of a tensor of shape {list(x.shape)}")
-    shape = list(x._value.shape[axis:])
+    shape = list(x._raw.shape[axis:])
     scale, bias = (None if p is None else p.reshape(shape).astype(x.dtype) for p in (scale, bias))
     return F.layer_norm(x, shape, scale, bias, epsilon)
 
@@ -86,7 +86,7 @@ def _add_activation(call: Call) -> Any:
 
 
 def _along(scale: Any, x: Any, axis: int) -> Any:
-    if scale._value.size == 1 or axis < 0:
+    if scale._raw.size == 1 or axis < 0:
         return scale.reshape([])
     if axis >= x.ndim:
         raise damaged(f"scales along axis {axis} of a tensor of shape {list(x.shape)}")
@@ -138,7 +138,7 @@ READERS["matrix_rank_tol"] = lambda c: P.linalg.matrix_rank(c.x, c.atol_tensor, 
 @reads("fill_diagonal_tensor")
 def _fill_diagonal_tensor(call: Call) -> Any:
     x, place = call.x, (call.offset, call.dim1, call.dim2)
-    shape = P.diagonal(x, *place)._value.shape
+    shape = P.diagonal(x, *place)._raw.shape
     return x.fill_diagonal_tensor(call.y.reshape(list(shape)), *place)
 
 

@@ -32,7 +32,7 @@ def _index(call: Call, x: Any, strides: list | None) -> tuple:
     for axis, start, end, step in zip(axes, starts, ends, strides):
         if not -x.ndim <= axis < x.ndim:
             raise damaged(f"{call.op} along axis {axis} of a tensor of shape {list(x.shape)}")
-        length = x._value.shape[axis]
+        length = x._raw.shape[axis]
         if isinstance(step, int) and step < 0:
             if isinstance(end, int) and not isinstance(length, P.engine.value.Dim) and end < -length:
                 end = None

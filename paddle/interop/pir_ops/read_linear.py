@@ -65,7 +65,7 @@ def _rows(x: Any, n: int) -> Any:
 def _mul(call: Call) -> Any:
     x, y = call.x, call.y
     out = P.matmul(_rows(x, call.x_num_col_dims), _rows(y, call.y_num_col_dims))
-    left, right = x._value.shape[: call.x_num_col_dims], y._value.shape[call.y_num_col_dims :]
+    left, right = x._raw.shape[: call.x_num_col_dims], y._raw.shape[call.y_num_col_dims :]
     return P.reshape(out, [*left, *right]) if len(left) + len(right) > 2 else out
 
 
@@ -75,7 +75,7 @@ def _fc(call: Call) -> Any:
     if x.ndim - n == 1:
         out = P.matmul(x, w)
     else:
-        left = x._value.shape[:n]
+        left = x._raw.shape[:n]
         out = P.matmul(_rows(x, n), w)
         out = P.reshape(out, [*left, w.shape[-1]]) if n > 1 else out
     if call.has("bias"):
@@ -128,7 +128,7 @@ def _fft_r2c(call: Call) -> Any:
 @reads("fft_c2r")
 def _fft_c2r(call: Call) -> Any:
     axes, norm = list(call.axes), call.normalization
-    lengths = [call.x._value.shape[a] for a in axes]
+    lengths = [call.x._raw.shape[a] for a in axes]
     lengths[-1] = call.last_dim_size or 2 * (lengths[-1] - 1)
     function = P.fft.hfftn if call.forward else P.fft.irfftn
     return function(call.x, s=lengths, axes=axes, norm=norm)

@@ -66,7 +66,7 @@ def _conv_transpose(call: Call) -> Any:
 
 
 def _spatial(x: Any, layout: str) -> list:
-    return list(x._value.shape[1:-1] if layout[-1] == "C" else x._value.shape[2:])
+    return list(x._raw.shape[1:-1] if layout[-1] == "C" else x._raw.shape[2:])
 
 
 @reads("pool2d", "pool3d")
@@ -190,7 +190,7 @@ def _layer_norm(call: Call) -> Any:
     x, axis = call.x, call.begin_norm_axis
     if not 0 < axis < x.ndim:
         raise damaged(f"layer_norm from axis {axis} of a tensor of shape {list(x.shape)}")
-    shape = list(x._value.shape[axis:])
+    shape = list(x._raw.shape[axis:])
     weight, bias = ((None if p is None else p.reshape(shape)) for p in (call.scale, call.bias))
     return F.layer_norm(x, shape, weight, bias, call.epsilon), None, None
 
@@ -268,7 +268,7 @@ def _memory_efficient_attention(call: Call) -> Any:
 @reads("multihead_matmul")
 def _multihead_matmul(call: Call) -> Any:
     x, heads = call.input, call.head_number
-    batch, length, width = x._value.shape
+    batch, length, width = x._raw.shape
     weight = call.w.reshape([width, -1])
     packed = P.matmul(x, weight) + call.bias.reshape([-1])
     packed = packed.reshape([batch, length, 3, heads, -1]).transpose([2, 0, 3, 1, 4])
@@ -284,7 +284,7 @@ def _multihead_matmul(call: Call) -> Any:
 def _skip_layernorm(call: Call) -> Any:
     x = call.x + call.y
     axis = call.begin_norm_axis
-    shape = list(x._value.shape[axis:])
+    shape = list(x._raw.shape[axis:])
     return F.layer_norm(x, shape, call.scale.reshape(shape), call.bias.reshape(shape), call.epsilon)
 
 
@@ -295,7 +295,7 @@ def _fc_layernorm(call: Call) -> Any:
         out = out + call.bias0
     out = _activation(call.activation_type, out) + call.y
     axis = call.begin_norm_axis
-    shape = list(out._value.shape[axis:])
+    shape = list(out._raw.shape[axis:])
     weight, bias = ((None if p is None else p.reshape(shape)) for p in (call.scale, call.bias1))
     return F.layer_norm(out, shape, weight, bias, call.epsilon), None, None
 

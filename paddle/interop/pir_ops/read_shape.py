@@ -118,7 +118,7 @@ def _full_batch(call: Call) -> Any:
     shape = list(call.shape)
     if not 0 <= call.output_dim_idx < len(shape) or not 0 <= call.input_dim_idx < call.input.ndim:
         raise damaged("full_batch_size_like with an axis that is not there")
-    shape[call.output_dim_idx] = call.input._value.shape[call.input_dim_idx]
+    shape[call.output_dim_idx] = call.input._raw.shape[call.input_dim_idx]
     return P.full(_check_size(call, shape), call.value, call.dtype())
 
 
@@ -179,7 +179,7 @@ READERS["numel"] = lambda c: P.numel(c.x)
 READERS["is_empty"] = lambda c: P.numel(c.x) == 0
 READERS["transpose"] = lambda c: P.transpose(c.x, c.perm)
 READERS["flatten"] = lambda c: P.flatten(c.x, c.start_axis, c.stop_axis)
-READERS["expand_as"] = lambda c: P.expand(c.x, list(c.y._value.shape) if c.has("y") else c.target_shape)
+READERS["expand_as"] = lambda c: P.expand(c.x, list(c.y._raw.shape) if c.has("y") else c.target_shape)
 READERS["broadcast_tensors"] = lambda c: list(P.broadcast_tensors(c.input))
 READERS["meshgrid"] = lambda c: list(P.meshgrid(*c.inputs))
 READERS["flip"] = lambda c: P.flip(c.x, c.axis)
@@ -254,7 +254,7 @@ def _unbind(call: Call) -> Any:
     x, axis = getattr(call, call.interface.operands[0]), call.axis
     if not -x.ndim <= axis < x.ndim:
         raise damaged(f"{call.op} along axis {axis}")
-    _parts(call, x._value.shape[axis])
+    _parts(call, x._raw.shape[axis])
     return list(P.unbind(x, axis))
 
 

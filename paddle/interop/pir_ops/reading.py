@@ -187,12 +187,12 @@ FOLDERS["remainder"] = _binary(lambda x, y: x % y)
 
 @folds("shape64", "shape")
 def _shape(call: Call) -> Any:
-    return np.array(list(call.input._value.shape), dtype=object)
+    return np.array(list(call.input._raw.shape), dtype=object)
 
 
 @folds("numel")
 def _numel(call: Call) -> Any:
-    return np.array(call.x._value.size, dtype=object)
+    return np.array(call.x._raw.size, dtype=object)
 
 
 @folds("assign", "cast", "share_data", "memcpy_d2h", "memcpy_h2d")

@@ -298,7 +298,7 @@ def _var(x: Any, axis: Any = None, correction: Any = 1, keepdim: bool = False) -
     axes = list(range(x.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     count: Any = 1
     for i in axes:
-        count = count * x._value.shape[i]
+        count = count * x._raw.shape[i]
     total = P.sum(d * d, axis, keepdim=keepdim)
     return total / P.maximum(P.full([], count - correction, x.dtype), P.zeros([], x.dtype))
 

@@ -80,10 +80,10 @@ def _tensordot(x: Any, y: Any, axes: Any) -> Any:
     left, right = ([v] if isinstance(v, int) else list(v) for v in axes)
     left, right = [i % x.ndim for i in left], [i % y.ndim for i in right]
     keep, take = ([i for i in range(t.ndim) if i not in used] for t, used in ((x, left), (y, right)))
-    count = int(np.prod([x._value.shape[i] for i in left]))
+    count = int(np.prod([x._raw.shape[i] for i in left]))
     a = P.reshape(P.transpose(x, [*keep, *left]), [-1, count])
     b = P.reshape(P.transpose(y, [*right, *take]), [count, -1])
-    return P.reshape(P.matmul(a, b), [x._value.shape[i] for i in keep] + [y._value.shape[i] for i in take])
+    return P.reshape(P.matmul(a, b), [x._raw.shape[i] for i in keep] + [y._raw.shape[i] for i in take])
 
 
 @writes("fourier")

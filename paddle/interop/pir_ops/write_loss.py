@@ -106,7 +106,7 @@ def _cross_entropy_composed(x: Any, label: Any, weight: Any = None, ignore_index
             raise errors.NotImplemented_("weights of classes with soft labels or along another axis than the last")
         index = P.squeeze(label, axis) if label.ndim == x.ndim else label
         kept = index != ignore_index
-        share = P.gather(weight, P.flatten(P.where(kept, index, P.zeros_like(index)))).reshape(list(index._value.shape))
+        share = P.gather(weight, P.flatten(P.where(kept, index, P.zeros_like(index)))).reshape(list(index._raw.shape))
         share = share * kept.astype(x.dtype)
         loss = F.cross_entropy(x, label, None, ignore_index, "none", False, axis, use_softmax)
         loss = loss * (P.unsqueeze(share, axis) if loss.ndim > share.ndim else share)
@@ -133,7 +133,7 @@ def _accuracy(w: Writing, a: SimpleNamespace) -> Any:
 def _segment_reduce(x: Any, index: Any, n: Any, kind: str) -> Any:
     if kind != "sum":
         raise errors.NotImplemented_(f"the kind {kind!r}")
-    zeros = P.zeros([n, *x._value.shape[1:]], x.dtype)
+    zeros = P.zeros([n, *x._raw.shape[1:]], x.dtype)
     return P.scatter_nd_add(zeros, P.unsqueeze(index, 1), x)
 
 

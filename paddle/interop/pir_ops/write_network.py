@@ -136,7 +136,7 @@ def _attention(
     if any(v is not None for v in more.values()):
         raise errors.NotImplemented_(f"attention with {', '.join(n for n, v in more.items() if v is not None)}")
     q, k, v = (P.transpose(t, [0, 2, 1, 3]) for t in (query, key, value))
-    if k._value.shape[1] != q._value.shape[1]:
+    if k._raw.shape[1] != q._raw.shape[1]:
         times = q.shape[1] // k.shape[1]
         k, v = (P.repeat_interleave(t, times, axis=1) for t in (k, v))
     scale = q.shape[-1] ** -0.5 if scale is None else scale

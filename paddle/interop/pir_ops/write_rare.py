@@ -222,9 +222,9 @@ def _select(x: Any, index: Any, axis: int) -> Any:
 
 @composes("masked_scatter")
 def _masked_scatter(x: Any, mask: Any, value: Any) -> Any:
-    mask = P.expand(mask, list(x._value.shape))
-    order = P.clip(P.cumsum(P.flatten(mask).astype("int64"), 0) - 1, 0, int(value._value.size) - 1)
-    picked = P.reshape(P.gather(P.flatten(value), order), list(x._value.shape))
+    mask = P.expand(mask, list(x._raw.shape))
+    order = P.clip(P.cumsum(P.flatten(mask).astype("int64"), 0) - 1, 0, int(value._raw.size) - 1)
+    picked = P.reshape(P.gather(P.flatten(value), order), list(x._raw.shape))
     return P.where(mask, picked, x)
 
 
@@ -337,7 +337,7 @@ def _fused_layer_norm(x: Any, weight: Any = None, norm_bias: Any = None, bias: A
         raise errors.NotImplemented_("quantisation")
     x = x if bias is None else x + bias
     x = x if residual is None else x + residual * alpha
-    shape = list(x._value.shape[axis % x.ndim :])
+    shape = list(x._raw.shape[axis % x.ndim :])
     weight, norm_bias = (None if p is None else p.reshape(shape).astype(x.dtype) for p in (weight, norm_bias))
     out = x if weight is None and norm_bias is None else F.layer_norm(x, shape, weight, norm_bias, epsilon)
     return out, x, None, None

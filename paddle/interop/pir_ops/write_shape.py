@@ -107,10 +107,10 @@ def _as_strided(x: Any, shape: Any, stride: Any, offset: int) -> Any:
 
 @composes("tensor_unfold")
 def _tensor_unfold(x: Any, axis: int, size: int, step: int) -> Any:
-    starts = np.arange(0, x._value.shape[axis] - size + 1, step)
+    starts = np.arange(0, x._raw.shape[axis] - size + 1, step)
     index = (starts[:, None] + np.arange(size)).reshape(-1)
     parts = P.gather(x, P.to_tensor(index), axis)
-    shape = x._value.shape
+    shape = x._raw.shape
     parts = P.reshape(parts, [*shape[:axis], len(starts), size, *shape[axis + 1 :]])
     order = [i for i in range(x.ndim + 1) if i != axis + 1]
     return P.transpose(parts, [*order, axis + 1])

@@ -226,7 +226,7 @@ def _fill_missing(
 
 def _absent(name: str, like: Tensor, defined: set[Value]) -> Tensor:
     """A tensor of the same type and shape as one that does not exist here."""
-    shape = list(like._value.shape)
+    shape = list(like._raw.shape)
     for d in shape:
         if isinstance(d, Dim) and any(v in defined for v in d.values()):
             raise Mismatch(f"cond: the shape of {_called(name)} is known in one branch only")

@@ -84,7 +84,7 @@ def tensor_of(x: Any) -> Any:
 def condition(x: Any) -> Tensor:
     """A tensor of one element, or a length, as a bool tensor without axes."""
     x = tensor_of(x)
-    if x._value.size != 1 and not isinstance(x._value.size, Dim):
+    if x._raw.size != 1 and not isinstance(x._raw.size, Dim):
         raise errors.ValueError_(
             f"a condition must be a tensor of one element, this has shape {list(x.shape)}; use any() or all()"
         )
@@ -391,9 +391,9 @@ class Rows(Counted):
     """The rows of a tensor."""
 
     def __init__(self, tensor: Tensor):
-        if not tensor._value.shape:
+        if not tensor._raw.shape:
             raise TypeError("(InvalidType) iter(): a 0-D tensor cannot be iterated over")
-        self.tensor, self.length = tensor, tensor._value.shape[0]
+        self.tensor, self.length = tensor, tensor._raw.shape[0]
 
     def at(self, i: Any) -> Any:
         return self.tensor[i]
@@ -463,9 +463,9 @@ def _len(x: Any) -> Any:
     if isinstance(x, Counted):
         return x.length
     if isinstance(x, Tensor):
-        if not x._value.shape:
+        if not x._raw.shape:
             raise AssertionError("len(): a 0-D tensor has no length")
-        return x._value.shape[0]
+        return x._raw.shape[0]
     return len(x)
 
 

@@ -79,7 +79,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor], name: str | 
     array, start = vec._value, 0
     for p in parameters:
         end = start + int(p.size)
-        p.set_value(_make(array[start:end].reshape(p._value.shape)))
+        p.set_value(_make(array[start:end].reshape(p._raw.shape)))
         start = end
 
 
