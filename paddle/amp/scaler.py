@@ -7,14 +7,17 @@ Precision Training", ICLR 2018).
 from __future__ import annotations
 
 import enum
+import functools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ..engine import dtype as dtypes
 from ..engine import errors
+from ..engine.dispatch import dispatch
+from ..engine.executable import Kernel
+from ..engine.modes import modes, set_mode
 from ..engine.tensor import Tensor, _make
 from ..engine.value import ABSTRACT
 from ..optimizer import Optimizer
@@ -34,7 +37,17 @@ class OptimizerState(enum.Enum):
     STEPPED = 2
 
 
-@jax.jit
+def _compute(function: Any, *args: Any) -> Any:
+    """A function of arrays on Tensors, outside the tape; part of the program where one is recorded."""
+    with set_mode(grad=False, amp=None):
+        return dispatch(_kernel(function, len(args)), args)
+
+
+@functools.cache
+def _kernel(function: Any, n: int) -> Kernel:
+    return Kernel(function, "loss_scale_" + function.__name__.strip("_"), ("scalar",) * n, differentiable=False)
+
+
 def _advance(scale: Any, counts: Any, found: Any, ratios: Any, limits: Any) -> tuple:
     """(scale, its inverse, counts of good and of bad steps in a row) after a step; `found`: it was a bad one."""
     counts = jnp.where(found, jnp.stack([0, counts[1] + 1]), jnp.stack([counts[0] + 1, 0]))
@@ -44,15 +57,17 @@ def _advance(scale: Any, counts: Any, found: Any, ratios: Any, limits: Any) -> t
     return scale, 1 / scale, jnp.where(full, 0, counts)
 
 
-@jax.jit
-def _unscale(gradients: list, inverse: Any) -> tuple:
-    """(the gradients times the inverse scale, whether one of them is not finite)"""
+def _unscale(inverse: Any, *gradients: Any) -> tuple:
+    """(whether one of the gradients times the inverse scale is not finite, these products)"""
     out = [g.astype(jnp.promote_types(g.dtype, jnp.float32)) * inverse for g in gradients]
     bad = ~jnp.all(jnp.stack([jnp.all(jnp.isfinite(g)) for g in out]))
-    return [o.astype(g.dtype) for o, g in zip(out, gradients)], bad
+    return bad, *(o.astype(g.dtype) for o, g in zip(out, gradients))
 
 
-@jax.jit
+def _either(found: Any, bad: Any) -> Any:
+    return found | bad
+
+
 def _skipping(found: Any) -> Any:
     """The factor for gradients that are unscaled already: NaN, which makes the step change nothing, if they are bad."""
     return jnp.where(found, jnp.nan, jnp.float32(1))
@@ -106,6 +121,7 @@ class AmpScaler(errors.Explains):
         """
         if not self._enable:
             return var
+        self._note()
         if not isinstance(var, Tensor):
             raise AttributeError(f"(InvalidType) scale: the loss must be a Tensor, got {errors.describe(var)}")
         return (var.astype("float32") if var.dtype in (dtypes.float16, dtypes.bfloat16) else var) * self._scale
@@ -117,7 +133,7 @@ class AmpScaler(errors.Explains):
         """
         if not self._enable:
             return optimizer.minimize(*args, **kwargs)
-        pairs = [(p, p._grad) for p in optimizer._parameter_list if p._grad is not None and not p._stop]
+        pairs = optimizer._with_gradients()
         self._step(optimizer)
         self._update()
         return [], pairs
@@ -130,6 +146,7 @@ class AmpScaler(errors.Explains):
         """
         if not self._enable:
             return
+        self._note()
         state, _ = self._state(optimizer)
         if state is not OptimizerState.INIT:
             raise errors.RuntimeError_(
@@ -137,20 +154,20 @@ class AmpScaler(errors.Explains):
                 if state is OptimizerState.UNSCALED
                 else "unscale_: it must be called before step()"
             )
-        gradients = [p._grad for p in optimizer._parameter_list if p._grad is not None and not p._stop]
-        bad = jnp.zeros((), bool)
+        gradients = [g for _, g in optimizer._with_gradients()]
+        bad = _make(jnp.zeros((), bool))
         if gradients:
-            values, bad = _unscale([g._value for g in gradients], self._inverse._value)
+            bad, *values = _compute(_unscale, self._inverse, *gradients)
             for g, value in zip(gradients, values):
-                g._write_array(value)
+                g._storage.write(value._raw)
         self._find(bad)
         self._states[id(optimizer)] = (OptimizerState.UNSCALED, bad)
 
     def _state(self, optimizer: Any) -> tuple[OptimizerState, Any]:
         return self._states.get(id(optimizer), (OptimizerState.INIT, None))
 
-    def _find(self, bad: Any) -> None:
-        self._found._storage.write(self._found._value | bad)
+    def _find(self, bad: Tensor) -> None:
+        self._found._storage.write(_compute(_either, self._found, bad)._raw)
 
     @errors.clean
     def _step(self, optimizer: Any) -> None:
@@ -161,11 +178,12 @@ class AmpScaler(errors.Explains):
         if not self._enable:
             optimizer.step()
             return
+        self._note()
         state, bad = self._state(optimizer)
         if state is OptimizerState.STEPPED:
             raise errors.RuntimeError_("step: it was called already since the last update()")
         if isinstance(optimizer, Optimizer) and type(optimizer).step is Optimizer.step:
-            inverse = self._inverse._value if state is OptimizerState.INIT else _skipping(bad)
+            inverse = self._inverse if state is OptimizerState.INIT else _compute(_skipping, bad)
             found = optimizer._apply(optimizer._with_gradients(), inverse)
             if state is OptimizerState.INIT and found is not None:
                 self._find(found)
@@ -181,20 +199,30 @@ class AmpScaler(errors.Explains):
         """Adapt the scale to what was found, and be ready for the next step."""
         if not self._enable:
             return
+        self._note()
         if self._use_dynamic_loss_scaling:
-            scale, inverse, counts = _advance(
-                self._scale._value,
-                self._counts._value,
-                self._found._value,
+            scale, inverse, counts = _compute(
+                _advance,
+                self._scale,
+                self._counts,
+                self._found,
                 np.array([self._incr_ratio, self._decr_ratio], np.float32),
                 np.array([self._incr_every_n_steps, self._decr_every_n_nan_or_inf], np.int32),
             )
-            self._scale._storage.write(scale)
-            self._inverse._storage.write(inverse)
-            self._counts._storage.write(counts)
+            self._scale._storage.write(scale._raw)
+            self._inverse._storage.write(inverse._raw)
+            self._counts._storage.write(counts._raw)
             self._look()
         self._found._storage.write(jnp.zeros((), bool))
         self._states.clear()
+
+    def _note(self) -> None:
+        """Where a function is recorded: the settings are conditions, and what was called before is to be as it was."""
+        recorder = modes.program
+        if hasattr(recorder, "outside"):
+            recorder.condition((id(self), "settings"), lambda: [getattr(self, "_" + name) for name in _SETTINGS])
+            recorder.condition((id(self), "states"), lambda: len(self._states))
+            recorder.watch("of a GradScaler", self._states)
 
     def _look(self) -> None:
         """Warn once when the scale only falls."""

@@ -210,6 +210,15 @@ class Recorder:
         if id(tensor) not in self.gradients:
             self.gradients[id(tensor)] = (weakref.ref(tensor), tensor._grad)
 
+    def reads_gradient(self, tensor: Tensor) -> None:
+        """Called before somebody looks at the gradient of a tensor."""
+
+    def clears_gradient(self, tensor: Tensor, set_to_zero: bool) -> None:
+        """The gradient of a tensor becomes zero, or none: here the same, as nothing is left of it in a program."""
+        if tensor._grad is not None:
+            self.touched_gradient(tensor)
+            tensor._grad = None
+
     def changes(self) -> Iterator[tuple[Storage, Any, Any]]:
         """(slot, what it held at first, what it holds now) for the slots that were overwritten and are alive."""
         for reference, first in self.written.values():
@@ -225,7 +234,7 @@ class Recorder:
                     if state.value is first and isinstance(now, Value):
                         state.update = now
                 continue
-            slot.value = first
+            slot.value, slot.pending = first, None
             found = self.captured.get(id(slot))
             if found is None and isinstance(now, Value):
                 found = self.capture(_over(slot))

@@ -217,7 +217,7 @@ def is_host(operator: Operator) -> bool:
     return isinstance(kernel, HostKernel) or bool(getattr(kernel, "on_host", False))
 
 
-def _named(name: str, function: Callable) -> Callable:
+def named(name: str, function: Callable) -> Callable:
     """The function under a name that the compile log shows."""
 
     def call(*args):
@@ -236,7 +236,7 @@ class Segment:
         self.gives = [v for o in operators for v in o.outputs if v in later]
         self.random = any(o.tick is not None or getattr(o.kernel, "random_inside", False) for o in operators)
         self.fixed = [i for i, v in enumerate(self.reads) if v.known is not None]
-        self._jit = jax.jit(_named("program_part", self._call), static_argnums=(2,))
+        self._jit = jax.jit(named("program_part", self._call), static_argnums=(2,))
 
     def run(self, arrays: list, words: Any) -> list:
         """What it gives. Values that follow from shapes are part of the key of the executable: attributes may need them."""
@@ -274,7 +274,7 @@ class Executable:
         self.ticks = graph.ticks
         self.on_host = any(is_host(o) for o in self.operators)
         self._segments: list[Any] | None = None
-        self._jit = jax.jit(_named("program", self._call), donate_argnums=(0,))
+        self._jit = jax.jit(named("program", self._call), donate_argnums=(0,))
 
     # ---- as one executable ----
     def _call(self, changing: dict, constant: dict, feeds: dict, words: Any) -> tuple:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from ..engine.dispatch import dispatch
 from ..engine.executable import Kernel
 from ..engine.modes import set_mode
 from ..engine.random import generator
-from ..engine.tensor import Tensor
+from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
 from ..ir.interpret import Tape
 from ..ir.program import Graph, Operator
-from ..ir.run import Environment, NeedsHost, check_closed, execute, needs_host
+from ..ir.run import Environment, NeedsHost, check_closed, execute, named, needs_host
+from .outside import own
 
 
 class GraphFunction:
@@ -29,6 +31,7 @@ class GraphFunction:
         ticks: how many random numbers a call draws.
         gradient: (environment after the operators, cotangents) -> a gradient or None for each of `values`, where the
             one of the operators is not wanted.
+        overwritten: positions of the values whose memory `replacing` gives to the outputs, and how many slots hold them.
     """
 
     def __init__(
@@ -38,8 +41,10 @@ class GraphFunction:
         outputs: list[Value],
         ticks: int = 0,
         gradient: Callable | None = None,
+        overwritten: Mapping[int, int] | None = None,
     ):
         check_closed(operators, values, outputs)
+        self.overwritten = dict(overwritten or {})
         self.operators, self.values, self.outputs, self.ticks = operators, values, outputs, ticks
         self.on_host = any(needs_host(o) for o in operators)
         self.effects = any(getattr(o.kernel, "effect", False) for o in operators)
@@ -49,6 +54,7 @@ class GraphFunction:
             self.kernel = Kernel(self._run, "run_program", roles, save="residuals")
         else:
             self.kernel = Kernel(self._run, "run_program", roles, gradient=self._gradient)
+        self._replacing = jax.jit(named("run_program", self._run_replacing), donate_argnums=(0,))
 
     def _environment(self, arrays: Any) -> Environment:
         words = None
@@ -61,6 +67,24 @@ class GraphFunction:
     def _run(self, *arrays: Any) -> tuple:
         found = self._environment(arrays).arrays
         return tuple(jnp.asarray(found[v]) for v in self.outputs)
+
+    def _run_replacing(self, old: list, kept: list, words: Any) -> tuple:
+        sources = {True: iter(old), False: iter(kept)}
+        arrays = [next(sources[i in self.overwritten]) for i in range(len(self.values))]
+        return self._run(*([] if words is None else [words]), *arrays)
+
+    def replacing(self, tensors: list[Tensor], words: Any = None) -> list[Tensor]:
+        """Run without a tape; what is overwritten loses its arrays."""
+        if words is None and self.ticks:
+            words = generator().ticks(self.ticks)
+        arrays = [None if i in self.overwritten else t._value for i, t in enumerate(tensors)]
+        kept = [a for i, a in enumerate(arrays) if i not in self.overwritten]
+        old = [own(tensors[i], holders) for i, holders in self.overwritten.items()]
+        try:
+            return list(map(_make, self._replacing(old, kept, words)))
+        except NeedsHost:
+            self.on_host = True
+            return self(tensors, words)
 
     def _gradient(self, inputs: list, outputs: tuple, cotangents: list) -> list:
         found = self._own_gradient(self._environment(inputs), cotangents)  # type: ignore[misc]

@@ -48,7 +48,6 @@ from .program import GraphFunction
 from .transform import convert
 
 
-
 class Tracer(Recorder):
     """A recorder that also notes what the recorded function depends on beside its arguments."""
 
@@ -69,6 +68,7 @@ class Tracer(Recorder):
         self.cleared: dict[int, Tensor] = {}  # tensors whose gradient was cleared before anything else happened to it
         self.placeholders: dict[int, int] = {}  # ids of the tensors that stand for arguments: their numbers
         self.added: set[int] = set()  # ids of those to whose gradients something was added first
+        self.touched: dict[int, weakref.ref] = {}  # tensors whose gradients changed, in blocks inside as well
 
     def append(self, draft: Any, inputs: list) -> Any:
         out = super().append(draft, inputs)
@@ -119,19 +119,24 @@ class Tracer(Recorder):
         return isinstance(first, Value)
 
     def reads_gradient(self, tensor: Tensor) -> None:
-        if id(tensor) in self.gradients or id(tensor) in self.cleared and tensor._grad is None or self.is_inside(tensor):
+        if self.has_touched(tensor) or id(tensor) in self.cleared and tensor._grad is None or self.is_inside(tensor):
             return
         if id(tensor) in self.placeholders:
             raise GraphBreak("the gradient is read that an argument has before the call")
         self.condition((id(tensor), ".grad"), lambda: tensor._grad)
 
+    def has_touched(self, tensor: Tensor) -> bool:
+        return id(tensor) in self.touched and self.touched[id(tensor)]() is tensor
+
     def touched_gradient(self, tensor: Tensor) -> None:
-        if id(tensor) not in self.gradients and id(tensor) not in self.cleared:
-            self.added.add(id(tensor))
+        if not self.has_touched(tensor):
+            if id(tensor) not in self.cleared:
+                self.added.add(id(tensor))
+            self.touched[id(tensor)] = weakref.ref(tensor)
         super().touched_gradient(tensor)
 
     def clears_gradient(self, tensor: Tensor, set_to_zero: bool) -> None:
-        if id(tensor) not in self.gradients and (id(tensor), ".grad") not in self.guards:
+        if not self.has_touched(tensor) and (id(tensor), ".grad") not in self.guards:
             self.cleared[id(tensor)] = tensor
         gradient = tensor._grad
         if gradient is None:

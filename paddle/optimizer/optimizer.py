@@ -401,7 +401,9 @@ class Optimizer(errors.Explains):
         if not pairs and recorder is None:
             return None
         if modes.program is not None and recorder is None:
-            raise errors.NoValue("step: programs that are built by hand have a step through minimize and apply_gradients")
+            raise errors.NoValue(
+                "step: programs that are built by hand have a step through minimize and apply_gradients"
+            )
         if any(map(_is_custom, self._clips())):
             pairs = self._clip_by_hand(pairs)
         if recorder is not None:

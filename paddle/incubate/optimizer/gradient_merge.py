@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine import errors
+from ...engine.modes import note_effect
 from ...engine.tensor import Tensor
 from ...optimizer.optimizer import Optimizer
 
@@ -50,6 +51,7 @@ class GradientMergeOptimizer(errors.Explains):
 
     def apply_gradients(self, params_grads):
         """Add gradients to the sums; make a step when it is time. Returns an empty list."""
+        note_effect("GradientMergeOptimizer.apply_gradients")
         for p, g in params_grads:
             if g is not None:
                 _, before = self._sums.get(id(p), (p, None))
