@@ -114,7 +114,7 @@ class Twins(nn.Layer):
         super().__init__()
         self.patch_embeds = nn.LayerList([Patches(i, o, 4 if i == 3 else 2) for i, o in zip((3, *widths), widths)])
         stages = []
-        for width, depth, h, ratio, reduction in zip(widths, depths, heads, ratios, (8, 4, 2, 1)):
+        for width, depth, h, reduction in zip(widths, depths, heads, (8, 4, 2, 1)):
             local = [window is not None and i % 2 == 0 for i in range(depth)]
             stages.append(
                 [
