@@ -1,3 +1,43 @@
-"""Distributed training."""
+"""Distributed training. The parts are imported when they are first used."""
 
-from . import fleet
+from importlib import import_module as _import_module
+
+_WHERE = {
+    "communication": """P2POp ReduceOp all_gather all_gather_object all_reduce alltoall alltoall_single barrier
+        batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather get_backend get_group irecv
+        is_initialized isend new_group recv recv_object_list reduce reduce_scatter scatter scatter_object_list send
+        send_object_list stream wait""",
+    "communication.group": "Group",
+    "launch.main": "launch",
+    "parallel": "ParallelEnv get_rank get_world_size init_parallel_env",
+    "store": "TCPStore",
+}
+_MODULES = frozenset("communication fleet parallel".split())
+_NAMES = {name: where for where, names in _WHERE.items() for name in names.split()}
+
+__all__ = sorted({*_NAMES, *_MODULES} - {"Group", "TCPStore"})
+
+
+def is_available() -> bool:
+    """Whether this package can train with several processes: always.
+
+    Example:
+        >>> paddle.distributed.is_available()
+        True
+    """
+    return True
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES, *_MODULES})
+
+
+def __getattr__(name: str):
+    if name in _NAMES:
+        found = globals()[name] = getattr(_import_module(f"{__name__}.{_NAMES[name]}"), name)
+        return found
+    if name in _MODULES:
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(
+        f"module 'paddle.distributed' has no attribute {name!r}: no part of the API, or not built yet (docs/status.md)"
+    )

@@ -30,6 +30,7 @@ _defaults: dict[str, Any] = {
     "FLAGS_max_inplace_grad_add": 0,
     "FLAGS_low_precision_op_list": 0,
     "FLAGS_use_stride_kernel": True,
+    "FLAGS_check_collectives": False,
 }
 
 

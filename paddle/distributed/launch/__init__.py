@@ -1,0 +1,1 @@
+"""Starts the processes of a job: ``python -m paddle.distributed.launch [options] script.py [arguments]``."""

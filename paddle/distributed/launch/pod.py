@@ -1,0 +1,119 @@
+"""The processes on one node: started, watched, ended together."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+GRACE = 3.0  # seconds between asking to end and ending
+TAIL = 4000  # bytes of a log that are shown
+
+
+@dataclass
+class Container:
+    """One process."""
+
+    command: list[str]
+    environment: dict[str, str]
+    log: str
+    what: str
+    is_server: bool = False
+    process: subprocess.Popen | None = None
+    start: int = 0  # where in the log this run starts
+    file: IO | None = field(default=None, repr=False)
+
+
+def _die_with_parent() -> None:
+    """In the child: end when the launcher is killed."""
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Pod:
+    def __init__(self, containers: list[Container], overwrite: bool):
+        self.containers = containers
+        self._overwrite = overwrite
+        self._following: threading.Thread | None = None
+        self._ended = False
+
+    def start(self) -> None:
+        for c in self.containers:
+            os.makedirs(os.path.dirname(c.log) or ".", exist_ok=True)
+            c.file = open(c.log, "wb" if self._overwrite else "ab")
+            c.start = c.file.tell()
+            c.process = subprocess.Popen(
+                c.command,
+                env={**os.environ, **c.environment},
+                stdout=c.file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # so that it can be ended with its own children
+                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+            )
+        shown = next((c for c in self.containers if not c.is_server), None)
+        if shown is not None:
+            self._following = threading.Thread(target=self._follow, args=(shown,), daemon=True)
+            self._following.start()
+
+    def _follow(self, container: Container) -> None:
+        """Show the log of the first process as it grows."""
+        with open(container.log, "rb") as f:
+            f.seek(container.start)
+            while True:
+                over = self._ended or container.process.poll() is not None  # type: ignore[union-attr]
+                data = f.read()
+                if data:
+                    sys.stdout.write(data.decode(errors="replace"))
+                    sys.stdout.flush()
+                elif over:
+                    return
+                else:
+                    time.sleep(0.1)
+
+    def failed(self) -> Container | None:
+        return next((c for c in self.containers if c.process.poll() not in (None, 0)), None)  # type: ignore[union-attr]
+
+    def done(self) -> bool:
+        """Whether all trainers have ended well; then no server is needed any more."""
+        return all(c.process.poll() == 0 for c in self.containers if not c.is_server)  # type: ignore[union-attr]
+
+    def stop(self) -> None:
+        """End everything that still runs, children included."""
+        self._signal(signal.SIGTERM)
+        end = time.monotonic() + GRACE
+        while time.monotonic() < end and any(c.process and c.process.poll() is None for c in self.containers):
+            time.sleep(0.05)
+        self._signal(signal.SIGKILL, True)
+        for c in self.containers:
+            if c.process is not None:
+                c.process.wait()
+            if c.file is not None:
+                c.file.close()
+        self._ended = True
+        if self._following is not None:
+            self._following.join(5)
+
+    def _signal(self, number: int, everyone: bool = False) -> None:
+        for c in self.containers:
+            if c.process is not None and (everyone or c.process.poll() is None):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(c.process.pid, number)
+
+    @staticmethod
+    def tail(container: Container) -> str:
+        with open(container.log, "rb") as f:
+            f.seek(0, os.SEEK_END)
+            f.seek(max(container.start, f.tell() - TAIL))
+            return f.read().decode(errors="replace")
+
+
+def exit_code(code: Any) -> int:
+    """The code of a process as a shell shows it."""
+    return 128 - code if code < 0 else code

@@ -1,0 +1,113 @@
+"""The processes of a job as XLA sees them: one client for each, connected, so that a computation can run over a mesh of
+devices of several processes.
+
+JAX wants to be connected before it first computes. A program may have computed already (chosen a device, built its
+model): then JAX starts again, and what the program holds is put onto the new devices.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import socket
+import sys
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..engine import errors, place
+from .store import TCPStore
+
+
+def free_port(host: str = "") -> int:
+    with socket.socket() as s:
+        s.bind((host, 0))
+        return s.getsockname()[1]
+
+
+def connect(store: TCPStore, rank: int, size: int, host: str, timeout: float) -> None:
+    """Make this process number `rank` of the `size` that share the store; `host` is the address of rank 0."""
+    from jax._src import distributed, xla_bridge
+    from jax._src.lib import _jax
+
+    state = distributed.global_state
+    if rank == 0:
+        port = free_port()
+        # one process that ends is not to end the others: who started the job decides
+        state.service = _jax.get_distributed_runtime_service(
+            f"[::]:{port}" if socket.has_dualstack_ipv6() else f"0.0.0.0:{port}",
+            size,
+            heartbeat_timeout=int(timeout),
+            shutdown_timeout=1,
+        )
+        store.set("xla", f"{host}:{port}")
+    state.coordinator_address = store.get("xla").decode()
+    state.client = _jax.get_distributed_runtime_client(
+        state.coordinator_address,
+        rank,
+        init_timeout=int(timeout),
+        heartbeat_timeout=int(timeout),
+        missed_heartbeat_callback=lambda *_: None,
+        shutdown_on_destruction=False,
+        use_compression=False,
+    )
+    state.client.connect()
+    state.process_id, state.num_processes = rank, size
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    if xla_bridge.backends_are_initialized():
+        _start_again()
+    else:
+        jax.local_devices()
+    # JAX keeps compiled functions on disk in process 0 only; every process has its own here (other device numbers)
+    state.process_id = 0
+
+
+def _start_again() -> None:
+    from jax.extend.backend import clear_backends
+
+    chosen = place.current_place().name if jax.config.jax_default_device is not None else None
+    old = jax.live_arrays()
+    values = {id(a): np.array(a) for a in old}
+    clear_backends()
+    jax.config.update("jax_default_device", None)
+    place.forget()
+    if chosen is not None:
+        place.set_device(chosen)
+    new = {key: place.put(value) for key, value in values.items()}
+    for holder in gc.get_referrers(*old):
+        if holder is not old:
+            _exchange(holder, new)
+
+
+def _exchange(holder: Any, new: dict[int, Any]) -> None:
+    """Put the new arrays where a container or an object with slots holds old ones."""
+    if isinstance(holder, dict):
+        for key, value in list(holder.items()):
+            if id(value) in new:
+                holder[key] = new[id(value)]
+    elif isinstance(holder, list):
+        for i, value in enumerate(holder):
+            if id(value) in new:
+                holder[i] = new[id(value)]
+    elif isinstance(holder, tuple):
+        for outer in gc.get_referrers(holder):
+            if isinstance(outer, list):
+                for i, value in enumerate(outer):
+                    if value is holder:
+                        outer[i] = tuple(new.get(id(v), v) for v in holder)
+    else:
+        for kind in type(holder).__mro__:
+            slots = kind.__dict__.get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                value = getattr(holder, name, None)
+                if id(value) in new:
+                    setattr(holder, name, new[id(value)])
+
+
+def free_to_move(array: Any) -> Any:
+    """The array without JAX's mark that it has to stay on its device: executables distinguish the two."""
+    from jax._src.array import ArrayImpl
+
+    return ArrayImpl(array.aval, array.sharding, [array], committed=False, _skip_checks=True)
