@@ -26,6 +26,10 @@ class Entry(NamedTuple):
 _entries: dict[str, Entry] = {}
 FAMILIES = (
     "official convnext dla ghostnet hrnet levit mlp mobile pphgnet pplcnet pvt regnet repvgg resnet swin tnt vit"
+    " cait cswin cvt deit3 dsnet efficientformer focalnet foundation metaformer mobilevit nextvit svtr swin_v2 twins"
+    " uniformer van xcit"
+    " darknet dpn esnet fasternet hardnet inception micronet mixnet mobilenext peleenet pplcnetv2 rednet resnest rexnet"
+    " starnet xception"
 ).split()
 
 

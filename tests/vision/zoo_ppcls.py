@@ -1,0 +1,124 @@
+"""Compares the convolutional networks of the library with those of PaddleClas: keys, shapes and results from equal weights.
+
+    python tests/vision/zoo_ppcls.py record FOLDER    # official paddle and a copy of PaddleClas in FOLDER
+    python tests/vision/zoo_ppcls.py check [NAME...]  # with this paddle
+
+`record` writes zoo_ppcls.json, which `check` and the tests read.
+"""
+
+import hashlib
+import importlib
+import json
+import math
+import sys
+import types
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+TABLE = Path(__file__).with_name("zoo_ppcls.json")
+# edge of the picture for the networks whose results are compared
+RUNS = {
+    **dict.fromkeys(
+        "Xception41 Xception71 Xception41_deeplab DPN68 ResNeSt50 ResNeSt50_fast_1s1x64d DarkNet53 CSPDarkNet53 RedNet26"
+        " ReXNet_1_0 ReXNet_1_3 HarDNet39_ds HarDNet68 HarDNet85 ESNet_x0_25 PPLCNetV2_small PeleeNet StarNet_S1"
+        " FasterNet_T0 FasterNet_T2 MicroNet_M0 MicroNet_M1 MicroNet_M2 MicroNet_M3 MobileNeXt_x0_35".split(),
+        64,
+    ),
+    "InceptionV4": 96,
+    "MixNet_S": 224,
+    "MixNet_M": 224,
+}
+
+
+def structure(model):
+    """The number of entries, and a digest of the keys with their shapes, in their order."""
+    lines = [f"{key}:{list(value.shape)}" for key, value in model.state_dict().items()]
+    return [len(lines), hashlib.md5("\n".join(lines).encode()).hexdigest()]
+
+
+def run(paddle, model, size):
+    """The results for two fixed pictures; weights follow from their keys."""
+    parameters = {key for key, _ in model.named_parameters()}
+    for key, value in model.state_dict().items():
+        rng, shape = np.random.default_rng(zlib.crc32(key.encode())), value.shape
+        if key not in parameters and not key.endswith(("_mean", "_variance")):
+            continue
+        if len(shape) > 1:
+            fan = shape[0] if len(shape) == 2 else math.prod(shape[1:])
+            array = rng.standard_normal(shape) * (2 / fan) ** 0.5
+        elif key.endswith(("weight", "_variance")):
+            array = rng.uniform(0.7, 1.3, shape)
+        else:
+            array = rng.uniform(-0.1, 0.1, shape)
+        value.set_value(array.astype("float32"))
+    model.eval()
+    picture = np.random.default_rng(0).standard_normal((2, 3, size, size)).astype("float32")
+    with paddle.no_grad():
+        return model(paddle.to_tensor(picture)).numpy()
+
+
+def gap(got, want):
+    """The greatest difference of two results of `run`, against how much the results for both pictures differ."""
+    got, want = np.asarray(got), np.asarray(want)
+    return float(np.abs(got - want).max() / np.abs(want[0] - want[1]).max()) if got.shape == want.shape else math.inf
+
+
+def prepare(folder):
+    """Imports the backbones of PaddleClas without what they do not need here."""
+    for name in ("ppcls", "ppcls.utils", "ppcls.arch"):
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__path__ = [str(Path(folder) / name.replace(".", "/"))]
+    for name in ("save_load", "download", "logger"):
+        module = sys.modules[f"ppcls.utils.{name}"] = types.ModuleType(name)
+        module.__getattr__ = lambda _: lambda *_: None
+    sys.modules["ppcls.utils"].logger = module
+    import paddle
+
+    create = paddle.nn.Layer.create_parameter
+
+    def nameless(self, shape, attr=None, *args, **options):
+        """Names of parameters in PaddleClas are the same for all networks, which the official package refuses."""
+        attr = None if isinstance(attr, str) else attr
+        if getattr(attr, "name", None):
+            attr.name = None
+        return create(self, shape, attr, *args, **options)
+
+    paddle.nn.Layer.create_parameter = nameless
+    return importlib.import_module("ppcls.arch.backbone")
+
+
+def record(paddle, backbones):
+    table = json.loads(TABLE.read_text())
+    for name in table:
+        with paddle.LazyGuard():
+            table[name]["structure"] = structure(getattr(backbones, name)())
+        if name in RUNS and "output" not in table[name]:
+            result = run(paddle, getattr(backbones, name)(class_num=4), RUNS[name])
+            table[name]["output"] = [[float(f"{v:.7g}") for v in row] for row in result]
+            print(name, table[name]["output"], flush=True)
+        rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in table.items())
+        TABLE.write_text("{\n" + rows + "\n}\n")
+
+
+def check(paddle, names):
+    table = json.loads(TABLE.read_text())
+    for name in names or table:
+        with paddle.LazyGuard():
+            same = structure(paddle.vision.create_model(name)) == table[name]["structure"]
+            model = paddle.vision.create_model(name, num_classes=4)
+        result = f"{gap(run(paddle, model, RUNS[name]), table[name]['output']):.1e}" if name in RUNS else ""
+        print(name, "same" if same else "OTHER KEYS OR SHAPES", result, flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "record":
+        found = prepare(sys.argv[2])
+        import paddle
+
+        record(paddle, found)
+    else:
+        import paddle
+
+        check(paddle, sys.argv[2:])
