@@ -144,6 +144,21 @@ def _walking(record: bool) -> Iterator[None]:
         modes.grad, modes.amp = grad, amp
 
 
+@contextlib.contextmanager
+def _finishing() -> Iterator[None]:
+    """At the end of the outermost backward, call what its hooks put onto `modes.finishing`."""
+    if modes.finishing is not None:
+        yield
+        return
+    modes.finishing = []
+    try:
+        yield
+        for function in modes.finishing:
+            function()
+    finally:
+        modes.finishing = None
+
+
 def _roots(tensors: Sequence[Tensor], gradients: Sequence, create_graph: bool, live_only: bool, what: str) -> list:
     roots: list = []
     for tensor, gradient in zip(tensors, gradients):
@@ -205,7 +220,7 @@ def backward(
         raise errors.ValueError_(f"backward: {len(tensors)} tensors but {len(grad_tensors)} gradients")
     building = modes.program is not None  # then gradients are tensors of the program
     roots = _roots(tensors, grad_tensors, building, True, "backward")
-    with _walking(False):
+    with _walking(False), _finishing():
         _walk(roots, None, set(), building, retain_graph, True)
 
 
