@@ -23,7 +23,7 @@ _LEVELS = ("O0", "O1", "O2")
 class AmpSettings:
     """What `amp_configs` says: None, a level, or a dict."""
 
-    def __init__(self, configs: Any):
+    def __init__(self, configs: Any, static: bool = False):
         if configs is not None and not isinstance(configs, (str, dict)):
             raise errors.TypeError_(f"Model.prepare: amp_configs must be a str or a dict, got {configs!r}")
         configs = {"level": configs} if isinstance(configs, str) else dict(configs or {"level": "O0"})
@@ -35,9 +35,9 @@ class AmpSettings:
         if configs.pop("use_pure_fp16", False):
             self.level = "O2"
         for key in configs:
-            if key in _STATIC:
+            if key in _STATIC and not static:
                 raise errors.ValueError_(f"Model.prepare: {key!r} is supported in static graph mode only.")
-            if key not in (*_SCALER, *_CAST):
+            if key not in (*_SCALER, *_CAST, *_STATIC):
                 raise errors.ValueError_(
                     "Model.prepare: Except for 'level', the keys of 'amp_configs' must be accepted by mixed precision "
                     f"APIs, but {key!r} could not be recognized."
@@ -45,7 +45,8 @@ class AmpSettings:
         self.cast = {k: v for k, v in configs.items() if k in _CAST}
         self.on = self.level != "O0"
         self.scaler: Any = None
-        if self.on:
+        self._configs = configs
+        if self.on and not static:
             from ..amp import GradScaler
 
             self.scaler = GradScaler(**{k: v for k, v in configs.items() if k in _SCALER})
@@ -68,6 +69,17 @@ class AmpSettings:
         if optimizer is None:
             return decorate(models=network, level="O2", dtype=dtype), None
         return decorate(models=network, optimizers=optimizer, level="O2", dtype=dtype)
+
+    def for_programs(self, optimizer: Any) -> Any:
+        """The optimizer that makes a program compute in mixed precision."""
+        if not self.on:
+            return optimizer
+        from ..static import amp
+
+        dtype = self.cast.get("dtype", "float16")
+        lists = {k: v for k, v in self._configs.items() if k.startswith("custom_")}
+        rest = {k: v for k, v in self._configs.items() if k in _SCALER or k == "use_fp16_guard"}
+        return amp.decorate(optimizer, amp.AutoMixedPrecisionLists(**lists, dtype=dtype), self.level, dtype, **rest)
 
     def scale(self, loss: Any) -> Any:
         """The loss to walk back from."""

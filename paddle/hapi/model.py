@@ -103,7 +103,8 @@ class Model:
             loss: a Layer or a function of (outputs..., labels...); its result, or the sum of its results, is minimised.
             metrics: one or several `paddle.metric.Metric`.
             amp_configs: "O1", "O2", or a dict with ``level``, the arguments of `paddle.amp.GradScaler`
-                (``init_loss_scaling``, ...), ``custom_white_list``, ``custom_black_list`` and ``dtype``.
+                (``init_loss_scaling``, ...), ``custom_white_list``, ``custom_black_list`` and ``dtype``; in static mode
+                also ``custom_black_varnames`` and ``use_fp16_guard``.
 
         Raises:
             TypeError: arguments of other types.
@@ -117,12 +118,10 @@ class Model:
         for metric in metrics:
             if not isinstance(metric, Metric):
                 raise errors.TypeError_(f"Model.prepare: {type(metric).__name__} is not sub class of Metric")
-        self._amp = AmpSettings(amp_configs)
+        self._amp = AmpSettings(amp_configs, static=self._static is not None)
         self._optimizer, self._loss, self._metrics = optimizer, loss, metrics
         if self._static is not None:
-            if self._amp.on:
-                raise errors.NotImplemented_("Model.prepare: amp_configs in static mode; use paddle.disable_static()")
-            self._static.prepare(optimizer, loss, metrics)
+            self._static.prepare(optimizer, loss, metrics, self._amp)
             return
         self.network, self._optimizer = self._amp.decorate(self.network, optimizer)
         self._runner = self.network
@@ -154,9 +153,7 @@ class Model:
             raise errors.RuntimeError_("Model: model not ready, please call `model.prepare()` first")
         self._set_mode("train")
         if self._static is not None:
-            if not update:
-                raise errors.NotImplemented_("Model.train_batch: update=False in static mode")
-            return self._run_program("train", inputs, labels)
+            return self._run_program("train", inputs, labels, update)
         inputs, labels = self._see(inputs), self._batch(labels)
         with self._amp.autocast():
             outputs = _outputs(self._runner(*inputs))
@@ -201,8 +198,8 @@ class Model:
             with self._amp.autocast():
                 return [o.numpy() for o in _outputs(self._runner(*inputs))]
 
-    def _run_program(self, mode: str, inputs: Any, labels: Any) -> Any:
-        losses, computed, _ = self._static.run(mode, to_list(inputs) or [], to_list(labels) or [])  # type: ignore[union-attr]
+    def _run_program(self, mode: str, inputs: Any, labels: Any, update: bool = True) -> Any:
+        losses, computed, _ = self._static.run(mode, to_list(inputs) or [], to_list(labels) or [], update)  # type: ignore[union-attr]
         return self._measured(losses, [m.update(*c) for m, c in zip(self._metrics, computed)])
 
     def _measured(self, losses: list, metrics: list) -> Any:
@@ -527,11 +524,10 @@ class Model:
         """
         from .model_summary import summary
 
-        if self._static is not None:
-            raise errors.NotImplemented_("Model.summary: in static mode; use paddle.disable_static()")
         if input_size is None and self._inputs is None:
             raise errors.ValueError_("Model.summary: 'input_size' must be given where the model has no 'inputs'")
-        return summary(self.network, self._inputs if input_size is None else input_size, dtype)
+        with contextlib.nullcontext() if self._static is None else self._static.aside():
+            return summary(self.network, self._inputs if input_size is None else input_size, dtype)
 
 
 def _specs(name: str, given: Any) -> list | None:

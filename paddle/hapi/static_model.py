@@ -27,29 +27,40 @@ class StaticRunner:
         self.specs = {"inputs": inputs, "labels": labels or []}
         self._main, self._startup = static.default_main_program(), static.default_startup_program()
         self.executor = static.Executor()
-        self._started = False
+        self._started = self._adds = False
+        self._training: tuple = ()
         self._programs: dict[str, tuple] = {}
 
-    def prepare(self, optimizer: Any, loss: Any, metrics: list) -> None:
-        """Build the programs, that of training last: it changes the parameters."""
+    def prepare(self, optimizer: Any, loss: Any, metrics: list, amp: Any) -> None:
+        """Build the programs. `amp` are AmpSettings."""
         self._programs.clear()
         self._start()
         self._build("predict", None, None, [])
         if loss is not None or metrics:
             self._build("eval", None, loss, metrics)
         if optimizer is not None and loss is not None:
-            self._build("train", optimizer, loss, metrics)
+            self._training = optimizer, loss, metrics, amp
+            self._build("train", amp.for_programs(optimizer), loss, metrics)
 
     def _start(self) -> None:
         if not self._started:
             self.executor.run(self._startup)
             self._started = True
 
-    def _build(self, mode: str, optimizer: Any, loss: Any, metrics: list) -> None:
+    def aside(self) -> Any:
+        """A context in which the network runs without leaving operators in its programs."""
+        from .. import static
+
+        return static.program_guard(self._main.clone(), static.Program())
+
+    def _build(self, mode: str, optimizer: Any, loss: Any, metrics: list, adds: bool = False) -> None:
+        """The program of a mode; with `adds` it has one more input, which says whether a step follows or the gradients are
+        only added to what is there."""
         from .. import static
         from .model import _outputs, to_list
 
         program, startup = self._main.clone(), static.Program()
+        held = [(t._storage, t._storage.value) for t in self.network.state_dict().values()]
         (self.network.train if mode == "train" else self.network.eval)()
         with static.program_guard(program, startup):
             inputs = self._data("inputs")
@@ -61,10 +72,39 @@ class StaticRunner:
                 total = losses[0]
                 for part in losses[1:]:
                     total = total + part
-                optimizer.minimize(total)
+                if adds:
+                    labels = [*labels, self._accumulate(optimizer, total)]
+                else:
+                    optimizer.minimize(total)
+        for storage, value in held:  # what the program writes to them is for its own readers
+            storage.value = value
         self.executor.run(startup)
         names = [t.name for t in inputs + labels]
         self._programs[mode] = (program, names, outputs, losses, computed, inputs)
+        self._adds = adds
+
+    def _accumulate(self, optimizer: Any, loss: Tensor) -> Tensor:
+        from .. import static
+        from ..engine.modes import set_mode
+        from ..ops.creation import full
+        from ..ops.selection import where
+        from ..optimizer.program import add_step
+        from ..static.backward import append_backward, recorder_of
+
+        step = static.data("step_follows", [], "bool")
+        mixed = hasattr(optimizer, "amp_init")
+        pairs = optimizer.backward(loss) if mixed else append_backward(loss, optimizer._given)
+        sums = []
+        with set_mode(grad=False, amp=None):
+            for p, g in pairs:
+                kept = static.create_global_var(list(p.shape), 0, g.dtype, True, name=f"{p.name}_gradient_sum")
+                sums.append((p, kept + g))
+                kept._rebind(where(step, full(list(p.shape), 0, g.dtype), sums[-1][1]))
+            if mixed:
+                optimizer.apply_gradients(sums, step)
+            else:
+                add_step(recorder_of([loss]), optimizer, sums, step.logical_not())
+        return step
 
     def _data(self, kind: str) -> list[Tensor]:
         from .. import static
@@ -74,15 +114,21 @@ class StaticRunner:
             for i, s in enumerate(self.specs[kind])
         ]
 
-    def run(self, mode: str, inputs: list, labels: list) -> tuple[list, list[list], list]:
-        """Losses, what the metrics computed, and outputs, as arrays."""
+    def run(self, mode: str, inputs: list, labels: list, update: bool = True) -> tuple[list, list[list], list]:
+        """Losses, what the metrics computed, and outputs, as arrays. `update`: whether a training step ends with that of
+        the optimizer."""
         if mode not in self._programs:
             if mode != "predict":
                 raise errors.RuntimeError_("Model: model not ready, please call `model.prepare()` first")
             self._start()
             self._build("predict", None, None, [])
+        if not update and not self._adds:
+            optimizer, loss, metrics, amp = self._training
+            self._build("train", amp.for_programs(optimizer), loss, metrics, adds=True)
         program, names, outputs, losses, computed, _ = self._programs[mode]
         given = [*inputs, *(labels if mode != "predict" else [])]
+        if mode == "train" and self._adds:
+            given.append(np.array(update))
         if len(given) != len(names):
             raise errors.ValueError_(f"Model: {len(names)} inputs and labels are expected, got {len(given)}")
         wanted = [*losses, *(t for group in computed for t in group), *(outputs if mode == "predict" else [])]

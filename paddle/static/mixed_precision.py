@@ -243,13 +243,14 @@ class OptimizerWithMixedPrecision:
         return append_backward(wide, parameters, no_grad_set)
 
     @errors.clean
-    def apply_gradients(self, params_grads: list[tuple[Tensor, Tensor]]) -> list:
-        """Divide the gradients by the scale and make a step, unless one of them is infinite or NaN; adapt the scale."""
+    def apply_gradients(self, params_grads: list[tuple[Tensor, Tensor]], when: Tensor | None = None) -> list:
+        """Divide the gradients by the scale and make a step, unless one of them is infinite or NaN; adapt the scale. Where
+        `when` is false nothing of this happens."""
         from ..optimizer.program import add_step
 
         pairs = [(p, g) for p, g in params_grads if g is not None]
         recorder = recorder_of([g for _, g in pairs])
-        skip = None
+        skip = bad = None
         if self._scaling:
             with recorder, set_mode(grad=False, amp=None), training_part(recorder):
                 scale = self._loss_scaling
@@ -257,14 +258,18 @@ class OptimizerWithMixedPrecision:
                 for _, g in pairs:
                     bad = bad.logical_or(g.isfinite().all().logical_not())
                 pairs = [(p, (g.astype("float32") / scale.reshape([])).astype(g.dtype)) for p, g in pairs]
-                skip = bad
+        if when is None:
+            skip = bad
+        else:
+            with recorder, set_mode(grad=False, amp=None), training_part(recorder):
+                skip = when.logical_not() if bad is None else bad.logical_or(when.logical_not())
         add_step(recorder, self._optimizer, pairs, skip)
         if self._scaling and self._scaling["dynamic"]:
             with recorder, set_mode(grad=False, amp=None), training_part(recorder):
-                self._adapt(skip)
+                self._adapt(bad, when)
         return []
 
-    def _adapt(self, bad: Any) -> None:
+    def _adapt(self, bad: Any, when: Any) -> None:
         rules, scale = self._scaling, self._loss_scaling
         good, wrong = (
             create_global_var([1], 0, "int32", True, name=unique_name.generate(n))
@@ -275,9 +280,13 @@ class OptimizerWithMixedPrecision:
         grow, shrink = good_now >= rules["incr_every"], wrong_now >= rules["decr_every"]
         bigger, smaller = scale * rules["incr"], (scale * rules["decr"]).clip(min=1.0)
         bigger = where(bigger.isfinite(), bigger, scale)
-        scale._rebind(where(grow, bigger, where(shrink, smaller, scale)))
-        good._rebind(where(grow, zero, good_now))
-        wrong._rebind(where(shrink, zero, wrong_now))
+        new = (
+            where(grow, bigger, where(shrink, smaller, scale)),
+            where(grow, zero, good_now),
+            where(shrink, zero, wrong_now),
+        )
+        for variable, value in zip((scale, good, wrong), new):
+            variable._rebind(value if when is None else where(when, value, variable))
 
     def apply_optimize(self, loss: Tensor, startup_program: Any, params_grads: list) -> list:
         """See `apply_gradients`."""

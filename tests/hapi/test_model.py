@@ -328,6 +328,69 @@ def test_wrong_arguments():
             call()
 
 
+def static_model(amp_configs=None):
+    with (
+        paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()),
+        paddle.utils.unique_name.guard(),
+    ):
+        specs = [InputSpec([None, 4], "float32", "x")], [InputSpec([None, 1], "int64", "y")]
+        m = paddle.Model(nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 3)), *specs)
+        adam = paddle.optimizer.Adam(0.05, parameters=m.parameters())
+        m.prepare(adam, nn.CrossEntropyLoss(), paddle.metric.Accuracy(topk=(1, 2)), amp_configs)
+    return m
+
+
+@pytest.mark.parametrize(
+    "amp_configs",
+    [
+        None,
+        {"level": "O1", "init_loss_scaling": 128.0},
+        {"level": "O2", "init_loss_scaling": 64.0},
+        {"dtype": "bfloat16"},
+    ],
+)
+@pytest.mark.parametrize("batches", [1, 2])
+def test_static_mode_in_mixed_precision_and_with_added_gradients(amp_configs, batches, tmp_path):
+    """The same losses as imperative training in the same precision."""
+    dynamic = model(amp_configs=amp_configs)
+    model(metrics=False).save(str(tmp_path / "a"))
+    logs = []
+    for static in (False, True):
+        if static:
+            paddle.enable_static()
+        try:
+            m = static_model(amp_configs) if static else dynamic
+            if static:
+                m.load(str(tmp_path / "a"))
+            recorder = Recorder()
+            options = dict(batch_size=4, shuffle=False, verbose=0, epochs=3, callbacks=recorder)
+            m.fit(Data(), accumulate_grad_batches=batches, **options)
+            logs.append([step[2] for step in recorder.log])
+        finally:
+            paddle.disable_static()
+    np.testing.assert_allclose(*logs, rtol=2e-3 if amp_configs is None else 0.02)
+    assert len(logs[0]) == 9 and logs[0][3:] != logs[0][:6]
+
+
+def test_static_mode_skips_steps_that_overflow():
+    paddle.enable_static()
+    try:
+        m = static_model(
+            {"level": "O1", "init_loss_scaling": 2.0**40, "decr_every_n_nan_or_inf": 1, "decr_ratio": 2.0**-34}
+        )
+        weight = m._static.state_dict()["0.weight"]
+        for update in (False, True):  # the scale is too high, no step; then it is lowered
+            m.train_batch([X], [Y], update=update)
+        assert np.array_equal(m._static.state_dict()["0.weight"], weight)
+        m.train_batch([X], [Y])
+        assert not np.array_equal(m._static.state_dict()["0.weight"], weight)
+        for wrong in ({"level": "O3"}, {"zzz": 1}):
+            with pytest.raises(ValueError):
+                static_model(wrong)
+    finally:
+        paddle.disable_static()
+
+
 def test_static_mode(tmp_path):
     dynamic = model("Adam", 0.05)
     paddle.enable_static()
@@ -349,9 +412,7 @@ def test_static_mode(tmp_path):
             (out,) = m.predict(Data(), batch_size=5, stack_outputs=True, verbose=0)
             m.save(str(tmp_path / "b"))
             m.save(str(tmp_path / "inference"), training=False)
-            for call in (lambda: m.train_batch([X], [Y], update=False), m.summary, lambda: m.prepare(amp_configs="O1")):
-                with pytest.raises(NotImplementedError):
-                    call()
+            assert m.summary() == {"total_params": 43, "trainable_params": 43}
             with pytest.raises(ValueError):
                 paddle.Model(net)
     finally:
