@@ -22,6 +22,7 @@ from ..engine.op import op
 from ..engine.random import fold
 from ..engine.value import PROBES, Held, Value
 from .loops import while_loop
+from .open_lengths import as_array
 from .program import Block, Operator, Pullback, _close
 from .run import Environment, Segment, needs_host, pieces, run_block, run_on_host
 
@@ -159,7 +160,7 @@ def _words(key: Any, iteration: Any) -> Any:
 
 
 def _typed(arrays: Iterable[Any], values: Iterable[Value]) -> list:
-    return [jax.lax.convert_element_type(jnp.asarray(a), v.dtype) for a, v in zip(arrays, values)]
+    return [jax.lax.convert_element_type(as_array(a, v), v.dtype) for a, v in zip(arrays, values)]
 
 
 class Branches(BlockKernel):

@@ -15,10 +15,12 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.executable import _apply_vjp, _differentiable_part, _fit
+from ..engine.flags import debug_level
 from ..engine.modes import set_mode
 from ..engine.random import advanced
 from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
+from .open_lengths import as_array, is_open, lengths_of
 from .program import Block, Graph, Operator, Pullback, read_from_outside
 from .record import HostKernel, _forward, compute, reads_elements
 
@@ -98,12 +100,17 @@ def _numbered(operator: Operator) -> list[str]:
 def _run(operator: Operator, environment: Environment, mask: int | None) -> tuple:
     arrays = environment.inputs(operator)
     if operator.known:
-        if operator.kernel.shape_only:
-            arrays = [jax.ShapeDtypeStruct(a.shape, a.dtype) if hasattr(a, "shape") else a for a in arrays]
-        entry = operator.entry(environment.read, environment.lengths)
-        return compute(entry, arrays, operator.kernel.shape_only)
+        if is_open(operator, arrays, environment):
+            found = lengths_of(operator, arrays, environment)
+            if found is not None:
+                return found
+        else:
+            if operator.kernel.shape_only:
+                arrays = [jax.ShapeDtypeStruct(a.shape, a.dtype) if hasattr(a, "shape") else a for a in arrays]
+            entry = operator.entry(environment.read, environment.lengths)
+            return compute(entry, arrays, operator.kernel.shape_only)
     if not hasattr(_forward(operator).kernel, "blocks"):  # blocks may need what is known while compiling
-        arrays = [a if isinstance(a, jax.Array) else jnp.asarray(a) for a in arrays]
+        arrays = [a if isinstance(a, jax.Array) else as_array(a, x) for a, x in zip(arrays, operator.inputs)]
     if isinstance(operator, Pullback):
         saved = environment.vjps.get(operator.forward)
         if saved is not None and saved[0] == operator.mask:
@@ -115,12 +122,31 @@ def _run(operator: Operator, environment: Environment, mask: int | None) -> tupl
         offset = 1
     if mask is not None and entry.op.gradient is None:
         return _run_and_keep(operator, entry, arrays, mask, offset, environment)
-    out = entry.call(*arrays) if entry.op.gradient is None else _call_with_gradient(entry, arrays)
+    out = _traced_once(operator, entry)(*arrays)
     return out if operator.several else (out,)
 
 
-def _call_with_gradient(entry: Any, arrays: list) -> Any:
-    """Run an operator that has a gradient of its own, so that JAX uses it where it differentiates a whole block."""
+_with_gradients: dict[int, tuple] = {}
+
+
+def _traced_once(operator: Operator, entry: Any) -> Callable:
+    """The function of an entry. JAX traces it once for all operators with these attributes and shapes, as networks repeat
+    themselves; one that may need what is known while compiling (blocks) is traced anew."""
+    anew = hasattr(_forward(operator).kernel, "blocks") or debug_level() >= 4
+    if entry.op.gradient is None:
+        return entry.call if anew else entry.compiled
+    if anew:
+        return _with_gradient(entry)
+    found = _with_gradients.get(id(entry))
+    if found is None:
+        if len(_with_gradients) > 4096:
+            _with_gradients.clear()
+        found = _with_gradients[id(entry)] = entry, jax.jit(named(entry.op.name, _with_gradient(entry)))
+    return found[1]
+
+
+def _with_gradient(entry: Any) -> Callable:
+    """The function of an operator that has a gradient of its own, which JAX uses where it differentiates a whole block."""
     call = jax.custom_vjp(lambda *arrays: entry.call(*arrays))
 
     def forward(*arrays):
@@ -143,7 +169,7 @@ def _call_with_gradient(entry: Any, arrays: list) -> Any:
         )
 
     call.defvjp(forward, backward)
-    return call(*arrays)
+    return call
 
 
 def _conjugate(array: Any) -> Any:
@@ -161,7 +187,7 @@ def _run_and_keep(
         full = list(arrays)
         for i, value in zip(positions, chosen):
             full[i] = value
-        out = entry.call(*full)
+        out = _traced_once(operator, entry)(*full)
         return _differentiable_part(out), out
 
     part, vjp, out = jax.vjp(forward, *(arrays[i] for i in positions), has_aux=True)

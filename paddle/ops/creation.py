@@ -346,7 +346,9 @@ def _arange(start, end, step, dtype):
     return jnp.asarray(_range_values(start, end, step, found).astype(found.numpy))
 
 
-def _range_values(start: Any, end: Any, step: Any, dtype: dtypes.DType) -> np.ndarray:
+def _range_values(start: Any, end: Any, step: Any, dtype: dtypes.DType) -> Any:
+    if not builtins.all(isinstance(v, (int, float, np.generic)) for v in (start, end, step)):
+        return jnp.arange(start, end, step)  # lengths that stay open in an exported program
     n = _range_length("arange", start, end, step)
     if not dtype.is_integer:
         return start + np.arange(n, dtype=np.float64) * step

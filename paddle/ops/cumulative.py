@@ -9,6 +9,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float, converted, promote
+from ..engine.value import at_least
 from .reduction import check_tensor, tensor_axis
 from .search import index_type, scatter_along
 
@@ -30,11 +31,14 @@ def _scan(combine, arrays, axis, costly=False):
     if not x.size or not x.ndim or x.shape[axis] == 1:
         return arrays
 
+    if not isinstance(x.shape[axis], int):  # a length that stays open in an exported program
+        return tuple(_steps(combine, arrays, axis))
+
     def general(*arrays):
         return jax.lax.associative_scan(lambda a, b: tuple(combine(a, b)), arrays, axis=axis)
 
     def on_cpu(*arrays):
-        long_rows = x.size // x.shape[axis] >= 64
+        long_rows = at_least(x.size // x.shape[axis], 64)
         if long_rows and (costly or axis < x.ndim - 1):
             return tuple(_steps(combine, arrays, axis))
         if costly:

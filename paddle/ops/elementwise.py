@@ -12,6 +12,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float
+from ..engine.value import at_least
 from .math import alias
 
 
@@ -300,7 +301,7 @@ def _wave(x, quarter):
     is reduced and the series summed in float64, which rounds to float32 within 0.51 units in the last place.
     """
     library = jnp.cos if quarter else jnp.sin
-    if jnp.iscomplexobj(x) or x.dtype.itemsize > 4 or x.size < 4096:
+    if jnp.iscomplexobj(x) or x.dtype.itemsize > 4 or not at_least(x.size, 4096):
         return library(x)
 
     def series(x):

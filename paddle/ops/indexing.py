@@ -19,7 +19,7 @@ from ..engine.executable import Frozen
 from ..engine.modes import modes, set_mode
 from ..engine.op import op
 from ..engine.tensor import Tensor, _make
-from ..engine.value import ABSTRACT, Dim, Held, Value
+from ..engine.value import ABSTRACT, Dim, Held, Value, at_least
 
 
 def _is_mask(item: Any) -> bool:
@@ -408,10 +408,11 @@ def _resolved(x, arrays, form):
         elif entry == "new":
             basic.append(None)
         elif isinstance(entry, tuple):
-            basic.append(slice(*entry))
+            start, stop, step = entry  # officially the largest int32 stands for the end
+            basic.append(slice(start, None if isinstance(stop, int) and stop >= 2**31 - 1 else stop, step))
         else:
             axis = len([b for b in basic if b is not None])
-            if not -x.shape[axis] <= entry < x.shape[axis]:
+            if not at_least(x.shape[axis], entry + 1 if entry >= 0 else -entry):
                 raise errors.IndexError_(f"index: {entry} is out of range for axis {axis} of length {x.shape[axis]}")
             basic.append(entry)
             continue

@@ -65,7 +65,7 @@ def matmul(x, y, transpose_x=False, transpose_y=False):
             f"transpose_y={transpose_y}"
         )
     try:
-        np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
         raise errors.ValueError_(f"matmul: the leading axes do not broadcast, {_shapes(x=x, y=y)}") from None
     if a.dtype != b.dtype:

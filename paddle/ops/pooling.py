@@ -19,7 +19,7 @@ from ..engine.op import api, op
 from ..engine.promotion import as_float
 from ..engine.random import generator
 from ..engine.tensor import Tensor
-from ..engine.value import Dim, Value
+from ..engine.value import Dim, Value, at_least
 from . import window
 from .checks import check_ids
 
@@ -33,17 +33,21 @@ class _Axis:
     def __init__(self, axis: int, length: int, size: int, stride: int, before: int, count: int):
         self.axis, self.length, self.size = axis, length, size
         self.stride, self.before, self.count = stride, before, count
-        self.reach = min(size, length + before)  # what lies beyond in a window is padding in all of them
-        self.after = max((count - 1) * stride + self.reach - length - before, 0)
+        self.open = not isinstance(length, int)  # the length stays open in an exported program
+        self.reach = size if self.open else min(size, length + before)  # what lies beyond is padding in all windows
+        self.after = (count - 1) * stride + self.reach - length - before
+        if not self.open:
+            self.after = max(self.after, 0)
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Where each window starts and ends, without padding."""
-        start = np.arange(self.count) * self.stride - self.before
-        return np.clip(start, 0, self.length), np.clip(start + self.size, 0, self.length)
+        xp = jnp if self.open else np
+        start = xp.arange(self.count) * self.stride - self.before
+        return xp.clip(start, 0, self.length), xp.clip(start + self.size, 0, self.length)
 
     def pad(self, x: Any, value: Any) -> Any:
-        if not self.before and not self.after:
+        if not self.open and not self.before and not self.after:
             return x
         config = [(self.before, self.after, 0) if i == self.axis else (0, 0, 0) for i in range(x.ndim)]
         return jax.lax.pad(x, jnp.asarray(value, x.dtype), config)
@@ -54,7 +58,11 @@ class _Axis:
             yield jax.lax.slice_in_dim(x, i, i + (self.count - 1) * self.stride + 1, self.stride, self.axis)
 
     def combine(self, x: Any, function: Any, value: Any) -> Any:
-        return functools.reduce(function, self.slices(self.pad(x, value)))
+        if not self.open:
+            return functools.reduce(function, self.slices(self.pad(x, value)))
+        sizes, strides = ([n if i == self.axis else 1 for i in range(x.ndim)] for n in (self.size, self.stride))
+        start = np.asarray(value, x.dtype)
+        return jax.lax.reduce_window(self.pad(x, value), start, function, sizes, strides, "VALID")
 
     def spread(self, parts: Any, like: Any) -> Any:
         """The transpose of `slices` and `pad`: the parts added where they came from."""
@@ -86,12 +94,15 @@ def _read(name, n, x, kernel_size, stride, padding, ceil_mode, data_format):
     pads = window.pairs(name, padding, n, last, lengths, kernel, stride)
     for a, length, k, s, (before, after) in zip(axes, lengths, kernel, stride, pads):
         room = length + before + after - k
-        if room <= -s and length:
+        if not at_least(room, 1 - s) and length:
             raise errors.ValueError_(
                 f"{name}: windows of size {list(kernel)} do not fit into x of shape "
                 f"{list(x.shape)} with padding {padding}"
             )
-        count = max(-(-room // s) if ceil_mode else int(room / s), -1) + 1
+        if isinstance(room, int):
+            count = max(-(-room // s) if ceil_mode else int(room / s), -1) + 1
+        else:  # of a length that stays open in an exported program
+            count = jax.core.max_dim(-(-room // s) if ceil_mode else room // s, 0) + 1
         found.append(_Axis(a, length, k, s, before, count))
     return found
 
@@ -114,7 +125,7 @@ def _max_steps(x, windows):
     """x, then its maxima along the last axis, along the last two, ..."""
     steps = [x]
     for w in reversed(windows):
-        steps.append(w.combine(steps[-1], jnp.maximum, _lowest(x.dtype)))
+        steps.append(w.combine(steps[-1], jax.lax.max, _lowest(x.dtype)))
     return steps
 
 
@@ -142,7 +153,7 @@ def _max_pool(x, name, n, kernel_size, stride, padding, ceil_mode, data_format):
     out = _max_steps(x, windows)[-1]
     for w in windows:  # windows that ceil_mode puts wholly into the padding hold the least number, as officially
         start, end = w.bounds
-        if (start >= end).any() and jnp.issubdtype(x.dtype, jnp.floating):
+        if jnp.issubdtype(x.dtype, jnp.floating) and (ceil_mode if w.open else (start >= end).any()):
             out = jnp.where(
                 jnp.expand_dims(start >= end, [i for i in range(x.ndim) if i != w.axis]), jnp.finfo(x.dtype).min, out
             )
@@ -277,18 +288,19 @@ def _counts(windows, ndim, exclusive):
     lies in the padding alone has a count below 0, which gives 0, or of 0, which gives NaN, where it ends at the border."""
     total = np.ones((1,) * ndim)
     for w in windows:
-        start = np.arange(w.count) * w.stride - w.before
+        xp = jnp if w.open else np
+        start = xp.arange(w.count) * w.stride - w.before
         if exclusive:
-            lengths = np.minimum(start + w.size, w.length) - np.maximum(start, 0)
+            lengths = xp.minimum(start + w.size, w.length) - xp.maximum(start, 0)
         else:  # officially the padding before an axis limits the windows at its end
-            lengths = np.minimum(start + w.size, w.length + w.before) - start
+            lengths = xp.minimum(start + w.size, w.length + w.before) - start
         total = total * lengths.reshape([-1 if i == w.axis else 1 for i in range(ndim)])
     return total
 
 
 def _sums(x, windows):
     for w in reversed(windows):
-        x = w.combine(x, jnp.add, 0)
+        x = w.combine(x, jax.lax.add, 0)
     return x
 
 
@@ -464,6 +476,12 @@ def _adaptive_avg(x, name, n, output_size, data_format):
             x = jnp.mean(x.reshape(x.shape[:axis] + (count, length // count) + x.shape[axis + 1 :]), axis + 1)
             continue
         start, end = _adaptive_bounds(length, count)
+        if not isinstance(length, int):  # a length that stays open in an exported program: a product with the windows
+            place = jnp.arange(length)
+            inside = (place >= start[:, None]) & (place < end[:, None])
+            share = inside.astype(x.dtype) / (end - start)[:, None].astype(x.dtype)
+            x = jnp.moveaxis(jnp.tensordot(x, share, (axis, 1)), -1, axis)
+            continue
         at = start[:, None] + np.arange((end - start).max())
         inside = (at < end[:, None]).reshape([1] * axis + list(at.shape) + [1] * (x.ndim - axis - 1))
         parts = jnp.where(inside, jnp.take(x, np.minimum(at, length - 1), axis), 0)

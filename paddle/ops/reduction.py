@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 
 import jax
 import jax.numpy as jnp
@@ -51,7 +52,7 @@ def restore(reduced, axes, keepdim):
 
 def count(x, axes):
     """The number of elements that each result is made of."""
-    return int(np.prod([x.shape[a] for a in axes]))
+    return math.prod([x.shape[a] for a in axes])
 
 
 # ---- sums and products ----

@@ -14,7 +14,7 @@ from ..engine import errors
 from ..engine.dtype import to_dtype
 from ..engine.op import api, op
 from ..engine.tensor import Tensor, _device_of, _make
-from ..engine.value import ABSTRACT
+from ..engine.value import ABSTRACT, at_least
 from . import data_shapes
 from .reduction import check_tensor, tensor_axis
 
@@ -35,7 +35,7 @@ def index_type(name, dtype):
 def _place(x, axis, dtype, reduce, search):
     """The first position of an extremum (NaN wins) along an axis. Two plain reductions of floats run several times
     faster on the CPU than the one over pairs that XLA makes of argmax."""
-    if not jnp.issubdtype(x.dtype, jnp.floating) or x.shape[axis] > np.iinfo(np.int32).max:
+    if not jnp.issubdtype(x.dtype, jnp.floating) or at_least(x.shape[axis], 2**31):
         return search(x.astype(np.uint8) if x.dtype == np.bool_ else x, axis, dtype)
     x = x.astype(np.float32) if x.dtype.itemsize < 4 else x
     hit = (x == reduce(x, axis, keepdims=True)) | jnp.isnan(x)

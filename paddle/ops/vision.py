@@ -13,7 +13,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float
 from ..engine.tensor import Tensor
-from ..engine.value import Dim, Value
+from ..engine.value import Dim, Value, at_least
 from . import window
 from .expansion import pad
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -257,32 +257,34 @@ _MODES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
 
 def _cubic(t, a):
     """The kernel of cubic convolution (Keys, 1981)."""
-    t = np.abs(t)
+    xp = jnp if isinstance(t, jax.Array) else np
+    t = xp.abs(t)
     near = ((a + 2) * t - (a + 3)) * t * t + 1
     far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
-    return np.where(t <= 1, near, np.where(t < 2, far, 0))
+    return xp.where(t <= 1, near, xp.where(t < 2, far, 0))
 
 
 def _taps(mode, length, count, ratio, align_corners, align_mode):
     """For each position along an axis the source elements [count, taps] and their weights (None: take the only one)."""
-    i = np.arange(count, dtype=np.float64)
-    ratio = ratio if count > 1 else 0.0  # officially a single result stands at the first element
+    xp = np if isinstance(length, int) and isinstance(count, int) else jnp  # lengths may stay open in an export
+    i = xp.arange(count, dtype=np.float64)
+    ratio = ratio if at_least(count, 2) else 0.0  # officially a single result stands at the first element
     if mode == "nearest":
-        return np.minimum(np.floor(i * np.float32(ratio)).astype(np.int64), length - 1)[:, None], None
+        return xp.minimum(xp.floor(i * xp.float32(ratio)).astype(np.int64), length - 1)[:, None], None
     if align_corners:
-        at = i * ((length - 1) / (count - 1) if count > 1 else 0)
+        at = i * ((length - 1) / (count - 1) if at_least(count, 2) else 0)
     elif mode == "bicubic" or align_mode == 0:
         at = (i + 0.5) * ratio - 0.5
     else:
         at = i * ratio
     if mode == "bicubic":
-        low = np.floor(at).astype(np.int64)
-        taps = low[:, None] + np.arange(-1, 3)
-        return np.clip(taps, 0, length - 1), _cubic(at[:, None] - taps, -0.75)
-    at = np.maximum(at, 0)
-    low = np.minimum(np.floor(at).astype(np.int64), length - 1)
-    part = np.minimum(at - low, 1)
-    return np.stack([low, np.minimum(low + 1, length - 1)], 1), np.stack([1 - part, part], 1)
+        low = xp.floor(at).astype(np.int64)
+        taps = low[:, None] + xp.arange(-1, 3)
+        return xp.clip(taps, 0, length - 1), _cubic(at[:, None] - taps, -0.75)
+    at = xp.maximum(at, 0)
+    low = xp.minimum(xp.floor(at).astype(np.int64), length - 1)
+    part = xp.minimum(at - low, 1)
+    return xp.stack([low, xp.minimum(low + 1, length - 1)], 1), xp.stack([1 - part, part], 1)
 
 
 def _antialias_taps(mode, length, count, ratio):
@@ -326,8 +328,11 @@ def _resize(x, size, scale, by_scale, mode, align_corners, align_mode, antialias
 
 def _counts(lengths: list, size: Any, scale: Any) -> list[int]:
     """The spatial shape that lengths are resized to."""
-    counts = [int(n) for n in size] if scale is None else [int(n * s) for n, s in zip(lengths, scale)]
-    if min(counts) < 1 or min(lengths) < 1:
+    if scale is None:
+        counts = [int(n) if isinstance(n, (int, float, np.number)) else n for n in size]
+    else:
+        counts = [n * int(s) if s == int(s) else int(n * s) for n, s in zip(lengths, scale)]
+    if min((n for n in (*counts, *lengths) if isinstance(n, int)), default=1) < 1:
         raise errors.ValueError_(
             f"interpolate: the spatial shape would become {counts} from {lengths}; both need elements"
         )
