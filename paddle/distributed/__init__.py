@@ -3,13 +3,15 @@
 from importlib import import_module as _import_module
 
 _WHERE = {
+    "block": "DistributedSampler Parallel",
     "communication": """P2POp ReduceOp all_gather all_gather_object all_reduce alltoall alltoall_single barrier
         batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather get_backend get_group irecv
         is_initialized isend new_group recv recv_object_list reduce reduce_scatter scatter scatter_object_list send
         send_object_list stream wait""",
     "communication.group": "Group",
     "launch.main": "launch",
-    "parallel": "ParallelEnv get_rank get_world_size init_parallel_env",
+    "parallel": "DataParallel ParallelEnv get_rank get_world_size init_parallel_env",
+    "spawn": "spawn",
     "store": "TCPStore",
 }
 _MODULES = frozenset("communication fleet parallel".split())

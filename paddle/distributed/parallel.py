@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from ..engine import errors
+from ..engine.tensor import Tensor
+from ..nn.layer import Layer
+from ..ops.joining import concat
 from . import world
-from .communication.group import Group, get_rank, get_world_size, start_global_group
+from .communication.collectives import fill, run
+from .communication.group import Group, get_rank, get_world_size, group_of, rank_in, start_global_group
+from .reducer import MEGABYTE, Reducer
 from .world import ParallelEnv
+
+__all__ = [
+    "DataParallel",
+    "ParallelEnv",
+    "ParallelStrategy",
+    "build_groups",
+    "get_rank",
+    "get_world_size",
+    "init_parallel_env",
+    "sync_params_buffers",
+]
 
 ParallelStrategy = ParallelEnv
 
@@ -32,3 +49,157 @@ def init_parallel_env(nccl_config: Any = None) -> Group:
         rank: 0, nranks: 2, id: 0, ranks: 0, 1; name: _default_pg
     """
     return start_global_group(world.start().timeout)
+
+
+def sync_params_buffers(
+    model: Layer,
+    comm_group: Group | None = None,
+    src_rank: int = 0,
+    is_model_parallel: bool = False,
+    fuse_params: bool = True,
+    is_moe_sharding_parallel: bool = False,
+) -> None:
+    """Give the parameters and buffers of the process `src_rank` to all processes of a group.
+
+    Args:
+        model: a layer, built alike in all processes.
+        comm_group: by default all processes.
+        src_rank: a rank of the job.
+        is_model_parallel: leave out what is divided over the group (`is_distributed`).
+    """
+    group = group_of(comm_group, "sync_params_buffers")
+    source = rank_in(group, src_rank, "sync_params_buffers", "src_rank")
+    tensors = [t for t in (*model.parameters(), *model.buffers()) if t is not None and t.size]
+    if is_model_parallel:
+        tensors = [t for t in tensors if not t.is_distributed]
+    if not tensors or group.nranks == 1:
+        return
+    for tensor, array in zip(tensors, run(group, "sync_params_buffers", "broadcast", tensors, source)):
+        if group.rank != source:
+            fill(tensor, array)
+
+
+class DataParallel(Layer):
+    """Trains a layer on the data of several processes: each computes with its own batches, and `backward()` leaves in
+    `.grad` the averages over all of them.
+
+    The gradients are averaged in buckets that start while the backward still runs. A parameter that no process used
+    keeps no gradient; unused ones need no special care, whatever `find_unused_parameters` says.
+
+    Args:
+        layers: the layer; the parameters and buffers of the first process of the group go to all of them.
+        strategy: not used, as officially.
+        comm_buffer_size: megabytes of a bucket.
+        last_comm_buffer_size: megabytes of the bucket of the last parameters, which is sent first.
+        find_unused_parameters: for the official interface.
+        group: the processes, by default all.
+
+    Raises:
+        TypeError: `layers` is no Layer.
+        ValueError: nothing to train, or a size that is not positive.
+
+    Example:
+        >>> model = paddle.DataParallel(paddle.nn.Linear(2, 1))
+        >>> model(paddle.ones([3, 2])).shape
+        [3, 1]
+    """
+
+    def __init__(
+        self,
+        layers: Layer,
+        strategy: Any = None,
+        comm_buffer_size: float = 25,
+        last_comm_buffer_size: float = 1,
+        find_unused_parameters: bool = False,
+        group: Group | None = None,
+    ):
+        super().__init__(layers.full_name() + "_data_parallel" if isinstance(layers, Layer) else None)
+        if not isinstance(layers, Layer):
+            raise errors.TypeError_(f"DataParallel: layers must be a Layer, got {errors.describe(layers)}")
+        for name, size in (("comm_buffer_size", comm_buffer_size), ("last_comm_buffer_size", last_comm_buffer_size)):
+            if isinstance(size, bool) or not isinstance(size, (int, float)) or size <= 0:
+                raise errors.ValueError_(f"DataParallel: {name} must be a positive number of megabytes, got {size!r}")
+        if group is not None and group_of(group, "DataParallel").rank < 0:
+            raise errors.ValueError_(f"DataParallel: this process is not a member of the group {group}")
+        self._layers = layers
+        self.find_unused_parameters = find_unused_parameters
+        self.group = group
+        self.comm_buffer_size, self.last_comm_buffer_size = comm_buffer_size, last_comm_buffer_size
+        self._reducer: Reducer | None = None
+        if world.is_connected():
+            self.group = group_of(group, "DataParallel")
+            if self.group.nranks > 1:
+                sync_params_buffers(layers, self.group, self.group.ranks[0])
+                self.init_reducer()
+        elif world.size_of_environment() > 1:
+            raise errors.RuntimeError_("DataParallel: call paddle.distributed.init_parallel_env() first")
+
+    @property
+    def grad_need_sync(self) -> bool:
+        """Whether backward averages the gradients now."""
+        return self._reducer is None or self._reducer.enabled
+
+    @grad_need_sync.setter
+    def grad_need_sync(self, value: bool) -> None:
+        if self._reducer is not None:
+            self._reducer.enabled = bool(value)
+
+    def init_reducer(self) -> None:
+        """Put the averaging into the gradients of the parameters."""
+        params = [p for p in self._layers.parameters() if not p.stop_gradient and not p.is_distributed]
+        if not params:
+            raise errors.ValueError_("DataParallel: the layer has no parameter to train")
+        sparse = [s.weight for s in self._layers.sublayers(include_self=True) if getattr(s, "_sparse", False) is True]
+        sizes = self.comm_buffer_size * MEGABYTE, self.last_comm_buffer_size * MEGABYTE
+        self._reducer = Reducer(params, sparse, self.group, sizes)  # type: ignore[arg-type]
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self._layers(*inputs, **kwargs)
+
+    @contextlib.contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Within it `backward()` only adds up this process's own gradients; the next one outside averages the sums.
+
+        Example:
+            >>> model = paddle.DataParallel(paddle.nn.Linear(2, 1))
+            >>> with model.no_sync():
+            ...     model(paddle.ones([3, 2])).mean().backward()
+        """
+        before, self.grad_need_sync = self.grad_need_sync, False
+        try:
+            yield
+        finally:
+            self.grad_need_sync = before
+
+    def scale_loss(self, loss: Tensor) -> Tensor:
+        """The loss itself: the gradients are averaged, so that it needs no scaling."""
+        return loss
+
+    def apply_collective_grads(self) -> None:
+        """Nothing: `backward()` has averaged the gradients."""
+
+    def state_dict(
+        self, destination: Any = None, include_sublayers: bool = True, structured_name_prefix: str = ""
+    ) -> dict[str, Any]:
+        """The state of the layer inside, under its own names."""
+        return self._layers.state_dict(destination, include_sublayers, structured_name_prefix)
+
+    def set_state_dict(self, state_dict: dict[str, Any], use_structured_name: bool = True) -> Any:
+        """Load such a state."""
+        return self._layers.set_state_dict(state_dict, use_structured_name)
+
+    set_dict = load_dict = set_state_dict
+
+
+def build_groups(vars: list[Tensor], group_size: int) -> list[list]:
+    """Tensors in the order given, in groups of one dtype and of about `group_size` bytes: (together and flat, the
+    tensors, their shapes)."""
+    groups: list[list[Tensor]] = []
+    used = 0
+    for tensor in vars:
+        if not groups or groups[-1][0].dtype is not tensor.dtype or used + tensor._value.nbytes > group_size:
+            groups.append([])
+            used = 0
+        groups[-1].append(tensor)
+        used += tensor._value.nbytes
+    return [[concat([t.reshape([-1]) for t in g]), g, [t.shape for t in g]] for g in groups]

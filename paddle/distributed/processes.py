@@ -8,16 +8,13 @@ model): then JAX starts again, and what the program holds is put onto the new de
 from __future__ import annotations
 
 import gc
-import json
-import os
 import socket
-import sys
 from typing import Any
 
 import jax
 import numpy as np
 
-from ..engine import errors, place
+from ..engine import capture, place
 from .store import TCPStore
 
 
@@ -58,8 +55,7 @@ def connect(store: TCPStore, rank: int, size: int, host: str, timeout: float) ->
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     if xla_bridge.backends_are_initialized():
         _start_again()
-    else:
-        jax.local_devices()
+    jax.local_devices()
     # JAX keeps compiled functions on disk in process 0 only; every process has its own here (other device numbers)
     state.process_id = 0
 
@@ -71,6 +67,7 @@ def _start_again() -> None:
     old = jax.live_arrays()
     values = {id(a): np.array(a) for a in old}
     clear_backends()
+    capture.install()  # without the programs for the old devices
     jax.config.update("jax_default_device", None)
     place.forget()
     if chosen is not None:

@@ -192,10 +192,17 @@ def _end(pid: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(1)
+    leave()
+
+
+def leave() -> None:
+    """Say goodbye; the process that holds the store gives the others a moment to leave."""
+    if not _world or _world[0].store is None:
+        return
     world = _world[0]
     try:
         world.store.set(f"left/{world.rank}", b"")
-        if world.rank == 0:  # holds the store: gives the others a moment to leave
+        if world.rank == 0:
             world.store.missing([f"left/{r}" for r in range(world.size)], 5.0)
             time.sleep(0.05)
     except RuntimeError:

@@ -30,7 +30,9 @@ def tensor_in(value: Any, function: str, what: str = "tensor") -> Tensor:
 def tensors_in(values: Any, function: str, what: str, length: int | None = None) -> list[Tensor]:
     """A list of Tensors of one shape and type."""
     if not isinstance(values, (list, tuple)) or not values:
-        raise errors.ValueError_(f"{function}: {what} must be a non-empty list of Tensors, got {errors.describe(values)}")
+        raise errors.ValueError_(
+            f"{function}: {what} must be a non-empty list of Tensors, got {errors.describe(values)}"
+        )
     for i, value in enumerate(values):
         tensor_in(value, function, f"{what}[{i}]")
         first = values[0]

@@ -97,7 +97,9 @@ def group_of(group: Group | None, function: str) -> Group:
         world.current()
         return _groups[0]
     if not isinstance(group, Group):
-        raise errors.TypeError_(f"{function}: group must be a Group from new_group or None, got {errors.describe(group)}")
+        raise errors.TypeError_(
+            f"{function}: group must be a Group from new_group or None, got {errors.describe(group)}"
+        )
     if group.rank >= 0 and _groups.get(group.id) is not group:
         raise errors.RuntimeError_(f"{function}: the group {group.id} was destroyed")
     return group
@@ -115,7 +117,9 @@ def member_group(group: Group | None, function: str) -> Group | None:
 def rank_in(group: Group, rank: int, function: str, what: str) -> int:
     """The number in the group of a rank of the job that a caller named."""
     if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or rank not in group.ranks:
-        raise errors.ValueError_(f"{function}: {what} must be one of the ranks {group.ranks} of the group, got {rank!r}")
+        raise errors.ValueError_(
+            f"{function}: {what} must be one of the ranks {group.ranks} of the group, got {rank!r}"
+        )
     return group.ranks.index(rank)
 
 

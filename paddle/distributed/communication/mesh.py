@@ -13,6 +13,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ...engine import errors, flags
+from ...engine.deferred import settled
 from ..processes import free_to_move
 from .group import Group, meet
 
@@ -26,7 +27,7 @@ def over_mesh(group: Group, what: str, arrays: list, *details: Any) -> list:
     n = group.nranks
     sharding = _sharding(world_mesh)
     given = []
-    for array in arrays:
+    for array in map(settled, arrays):
         block = array if array.ndim else array.reshape(1)
         shape = (n * block.shape[0], *block.shape[1:])
         given.append(jax.make_array_from_single_device_arrays(shape, sharding, [_at_home(block, group)]))
@@ -62,11 +63,11 @@ def reduce_local(values: Any, op: str) -> Any:
     dtype = values.dtype
     if op == "avg":
         return average(values.sum(0, dtype=dtype), values.shape[0])
-    if dtype == bool:
+    if dtype == np.bool_:
         return values.any(0) if op in ("sum", "max") else values.all(0)
-    return {"sum": jnp.sum, "prod": jnp.prod}[op](values, 0, dtype=dtype) if op in ("sum", "prod") else getattr(
-        jnp, op
-    )(values, 0)
+    if op in ("max", "min"):
+        return getattr(jnp, op)(values, 0)
+    return getattr(jnp, op)(values, 0, dtype=dtype)
 
 
 def average(total: Any, n: int) -> Any:
@@ -76,7 +77,7 @@ def average(total: Any, n: int) -> Any:
 
 def reduced(block: Any, op: str, n: int) -> Any:
     """The values of all members combined, inside of a collective."""
-    if block.dtype == bool:
+    if block.dtype == np.bool_:
         whole = block.astype(jnp.uint8)
         return (lax.pmax if op in ("sum", "max") else lax.pmin)(whole, _AXIS).astype(bool)
     if op == "prod":
@@ -99,9 +100,9 @@ def _broadcast(blocks: tuple, n: int, source: int) -> list:
         if jnp.issubdtype(b.dtype, jnp.complexfloating):
             return lax.complex(spread(b.real), spread(b.imag))
         bits = jnp.dtype(f"uint{8 * b.dtype.itemsize}")
-        raw = b.astype(bits) if b.dtype == bool else lax.bitcast_convert_type(b, bits)
+        raw = b.astype(bits) if b.dtype == np.bool_ else lax.bitcast_convert_type(b, bits)
         got = lax.psum(jnp.where(here, raw, jnp.zeros_like(raw)), _AXIS)
-        return got.astype(bool) if b.dtype == bool else lax.bitcast_convert_type(got, b.dtype)
+        return got.astype(bool) if b.dtype == np.bool_ else lax.bitcast_convert_type(got, b.dtype)
 
     return [spread(b) for b in blocks]
 
@@ -125,7 +126,7 @@ def _exchange(blocks: tuple, n: int, apart: bool) -> Any:
 def _reduce_scatter(blocks: tuple, n: int, op: str) -> Any:
     """Part number r of the blocks combined, for member r."""
     whole = jnp.concatenate(blocks) if len(blocks) > 1 else blocks[0]
-    if op in ("sum", "avg") and whole.dtype != bool:
+    if op in ("sum", "avg") and whole.dtype != np.bool_:
         total = lax.psum_scatter(whole, _AXIS, tiled=True)
         return total if op == "sum" else average(total, n)
     parts = whole.reshape(n, whole.shape[0] // n, *whole.shape[1:])

@@ -125,7 +125,9 @@ def recv_object_list(
     source = _named(found, src, src_in_group, function, "src")
     got = _receive(source, found)
     if not isinstance(object_list, list) or len(got) != len(object_list):
-        raise errors.ValueError_(f"{function}: rank {source} sent {len(got)} objects, object_list has {object_list!r:.80}")
+        raise errors.ValueError_(
+            f"{function}: rank {source} sent {len(got)} objects, object_list has {object_list!r:.80}"
+        )
     object_list[:] = got
     return source
 
@@ -135,7 +137,9 @@ def _named(group: Group, rank: int | None, in_group: int | None, function: str, 
         raise errors.ValueError_(f"{function}: give either {what} or {what}_in_group")
     if in_group is not None:
         if not 0 <= in_group < group.nranks:
-            raise errors.ValueError_(f"{function}: {what}_in_group must be from 0 to {group.nranks - 1}, got {in_group}")
+            raise errors.ValueError_(
+                f"{function}: {what}_in_group must be from 0 to {group.nranks - 1}, got {in_group}"
+            )
         return group.ranks[in_group]
     rank_in(group, rank, function, what)  # type: ignore[arg-type]
     return int(rank)  # type: ignore[arg-type]

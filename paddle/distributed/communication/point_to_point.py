@@ -26,7 +26,9 @@ def send_array(array: Any, to: int, group: Group, kind: int) -> None:
     world.current().mailbox.send(to, kind + group.id, about, memoryview(value.reshape(-1).view(np.uint8)))
 
 
-def receive_into(shape: Any, dtype: Any, source: int, group: Group, ticket: int, kind: int, function: str) -> np.ndarray:
+def receive_into(
+    shape: Any, dtype: Any, source: int, group: Group, ticket: int, kind: int, function: str
+) -> np.ndarray:
     about, contents = world.current().mailbox.receive(source, kind + group.id, ticket, group.timeout)
     if np.prod(about["shape"], dtype=int) != np.prod(shape, dtype=int) or about["dtype"] != np.dtype(dtype).name:
         raise errors.ValueError_(
@@ -138,7 +140,11 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Task]:
         >>> ops = [dist.P2POp(dist.isend, x, 1), dist.P2POp(dist.irecv, y, 1)]  # doctest: +SKIP
         >>> for task in dist.batch_isend_irecv(ops): task.wait()  # doctest: +SKIP
     """
-    if not isinstance(p2p_op_list, (list, tuple)) or not p2p_op_list or not all(isinstance(p, P2POp) for p in p2p_op_list):
+    if (
+        not isinstance(p2p_op_list, (list, tuple))
+        or not p2p_op_list
+        or not all(isinstance(p, P2POp) for p in p2p_op_list)
+    ):
         raise errors.RuntimeError_("batch_isend_irecv: p2p_op_list must be a non-empty list of P2POp")
     tasks = [p.op(p.tensor, p.peer, p.group) for p in p2p_op_list]
     return [task for task in tasks if task is not None]

@@ -14,7 +14,12 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     add, environ = parser.add_argument, os.environ.get
     add("--master", default=environ("PADDLE_MASTER"), help="host:port where the launchers of several nodes meet")
-    add("--rank", type=int, default=int(environ("PADDLE_RANK") or -1), help="number of this node; default: who comes first")
+    add(
+        "--rank",
+        type=int,
+        default=int(environ("PADDLE_RANK") or -1),
+        help="number of this node; default: who comes first",
+    )
     add("--nnodes", default=environ("PADDLE_NNODES") or "1", help="number of nodes, or a range MIN:MAX (elastic)")
     add("--nproc_per_node", type=int, help="processes on this node; default: one for each device, one on a CPU")
     add("--log_dir", default=environ("PADDLE_LOG_DIR") or "log", help="folder of the processes' logs; default ./log")

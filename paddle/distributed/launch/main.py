@@ -74,10 +74,10 @@ def free_ports(count: int, start: int | None) -> list[int]:
         return [s.getsockname()[1] for s in sockets]
 
 
-def local_devices(args: Namespace) -> list[str]:
+def local_devices(chosen: str | None) -> list[str]:
     """The accelerators to use, without starting them."""
-    if args.devices:
-        return args.devices.split(",")
+    if chosen:
+        return str(chosen).split(",")
     if os.environ.get("JAX_PLATFORMS", "").startswith("cpu"):
         return []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -93,7 +93,7 @@ class Controller:
 
     def __init__(self, args: Namespace):
         self.args = args
-        self.devices = local_devices(args)
+        self.devices = local_devices(args.devices)
         self.round = 0
         self.store, self.leads = self._open_store()
         self.host = args.host or self._own_address()
@@ -128,7 +128,12 @@ class Controller:
         while True:
             now = self.round
             ports = free_ports(count + 1, args.start_port)
-            about = {"host": self.host, "ports": ports, "rank": args.rank, "beat": f"{now}/{store.add(f'join/{now}', 1)}"}
+            about = {
+                "host": self.host,
+                "ports": ports,
+                "rank": args.rank,
+                "beat": f"{now}/{store.add(f'join/{now}', 1)}",
+            }
             store.set(f"node/{about['beat']}", json.dumps(about))
             if self.leads:
                 self._close_round(now)
