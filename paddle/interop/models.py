@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any
@@ -64,15 +65,22 @@ def write_model(
     from ..ir import serialize
 
     serialize.write_model(graph, feeds, fetches, model_path, params_path, updates)
-    official = model_path.removesuffix(".pdmodel") + ".json"
-    if official == model_path:
+    stem = model_path.removesuffix(".pdmodel")
+    if stem == model_path:
         return
+    _remove(stem + ".stablehlo")  # of another model
+    official = stem + ".json"
     content = _official(graph, feeds, fetches, params_path)
     if content is not None:
         with atomic_write(official) as file:
             file.write(content)
-    elif os.path.exists(official):  # of another model
-        os.remove(official)
+    else:
+        _remove(official)  # of another model
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(path)
 
 
 def _official(graph: Graph, feeds: list[str], fetches: list[Value], params_path: str) -> bytes | None:

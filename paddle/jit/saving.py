@@ -20,13 +20,14 @@ from ..static.input_spec import InputSpec
 from . import files
 from .nest import flatten
 from .program import GraphFunction, as_program
+from .stablehlo import export_stablehlo
 from .static_function import StaticFunction
 from .trace import Traced
 from .transform import effects  # noqa: F401  (so that files may hold them)
 
 _OPTIONS = ("output_spec", "with_hook", "combine_params", "clip_extra", "skip_forward", "input_names_after_prune",
             "skip_prune_program", "use_combine", "model_filename", "params_filename", "separate_params", "return_numpy",
-            "keep_name_table")  # fmt: skip
+            "keep_name_table", "stablehlo")  # fmt: skip
 
 
 def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
@@ -38,8 +39,9 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
         path: folder and the beginning of the file names.
         input_spec: a list of InputSpec or example tensors, one for each argument; may be missing where `to_static` got
             one or the layer was called.
-        configs: `output_spec` (which results to keep), `with_hook` (keep the layer's hooks), `skip_forward`; the
-            other official options are accepted.
+        configs: `output_spec` (which results to keep), `with_hook` (keep the layer's hooks), `skip_forward`,
+            `stablehlo=True` (also write ``path.stablehlo``, see `export_stablehlo`); the other official options are
+            accepted.
 
     Raises:
         TypeError: `layer` is neither a Layer nor a function.
@@ -66,6 +68,8 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
         spec = input_spec if method == "forward" else None
         traced = _program(layer, function, spec, bool(configs.get("with_hook")))
         _write(path, method, layer, traced, configs.get("output_spec"))
+    if configs.get("stablehlo"):
+        export_stablehlo(path)
 
 
 def _methods(layer: Any, configs: dict) -> dict[str, StaticFunction]:

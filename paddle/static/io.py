@@ -397,6 +397,7 @@ def save_inference_model(path_prefix: str, feed_vars: Any, fetch_vars: Any, exec
         feed_vars, fetch_vars: a variable or a list of variables.
         executor: accepted.
         program: the program, by keyword; default: the default one.
+        stablehlo: also write ``path_prefix.stablehlo``, see `paddle.jit.export_stablehlo`, by keyword.
         clip_extra, legacy_format: accepted, by keyword.
 
     Raises:
@@ -412,10 +413,15 @@ def save_inference_model(path_prefix: str, feed_vars: Any, fetch_vars: Any, exec
         "legacy_format",
         "skip_prune_program",
         "optimize_passes",
+        "stablehlo",
     )
     prefix = _path("save_inference_model", path_prefix)
     program = _program("save_inference_model", kwargs.get("program"))
     write_inference_model(_normalized("save_inference_model", program, feed_vars, fetch_vars), prefix, global_scope())
+    if kwargs.get("stablehlo"):
+        from ..jit.stablehlo import export_stablehlo
+
+        export_stablehlo(prefix)
 
 
 @errors.clean
