@@ -163,6 +163,7 @@ class ProgBarLogger(Callback):
     def _finish(self, logs: dict | None) -> None:
         if self._step != self._printed:
             self._print(logs)
+        self.progbar.close()
 
     def on_train_begin(self, logs: dict | None = None) -> None:
         """Explain what the numbers are."""

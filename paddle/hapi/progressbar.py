@@ -16,7 +16,8 @@ class ProgressBar:
     Args:
         num: how many steps there are; None: not known.
         width: length of the drawn bar.
-        verbose: 1 redraws one line with a bar, 2 prints a line for each update.
+        verbose: 1 redraws one line with a bar (on a terminal that of tqdm, where it is installed), 2 prints a line for each
+            update.
         start: start the clock at once.
         file: where to print; None: standard output at the time of printing.
         name: what a step is called.
@@ -39,6 +40,7 @@ class ProgressBar:
             raise TypeError(f"(InvalidType) ProgressBar: num must be None or a positive integer, got {num!r}")
         self._num, self._width, self._verbose, self.file, self.name = num, width, verbose, file, name
         self._shown = 0  # characters of the line that is on the screen
+        self._drawn: Any = None  # the bar on a terminal
         self._start = time.time() if start else 0.0
 
     def start(self) -> None:
@@ -47,17 +49,23 @@ class ProgressBar:
 
     def update(self, current_num: int, values: Iterable[tuple[str, Any]] = ()) -> None:
         """Show that `current_num` steps are done, and named values: numbers, or lists of numbers."""
+        named = [
+            (name, " ".join(_number(v) for v in (value if isinstance(value, (list, tuple)) else [value])))
+            for name, value in (values.items() if isinstance(values, dict) else values)
+        ]
+        unfinished = self._num is not None and current_num < self._num
+        if self._verbose == 1 and self.file is None and (self._drawn or sys.stdout.isatty()):
+            if self._draw(current_num, named):
+                if self._num is not None and not unfinished:
+                    self.close()
+                return
         digits = len(str(self._num)) if self._num is not None else 3
         line = f"{self.name} {current_num:{digits}d}" + (f"/{self._num}" if self._num is not None else "")
         each = (time.time() - self._start) / current_num if current_num else 0.0
         drawn = self._verbose == 1
         if drawn and self._num is not None:
             line += " " + self._bar(current_num)
-        for name, value in values.items() if isinstance(values, dict) else values:
-            line += f" - {name}:" + "".join(
-                " " + _number(v) for v in (value if isinstance(value, (list, tuple)) else [value])
-            )
-        unfinished = self._num is not None and current_num < self._num
+        line += "".join(f" - {name}: {value}" for name, value in named)
         if drawn and unfinished:
             line += f" - ETA: {_remaining(each * (self._num - current_num))}"
         line += f" - {_duration(each)}/{self.name}"
@@ -70,6 +78,34 @@ class ProgressBar:
         else:
             out.write(line + "\n")
         out.flush()
+
+    def _draw(self, done: int, named: list[tuple[str, str]]) -> bool:
+        """Show it with tqdm. False where that is not installed."""
+        if self._drawn is None:
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                return False
+            form = "{desc} {n_fmt}/{total_fmt} {bar}" if self._num else "{desc} {n_fmt}"
+            self._drawn = tqdm(
+                total=self._num,
+                desc=self.name,
+                unit=self.name,
+                file=sys.stdout,
+                dynamic_ncols=True,
+                mininterval=0,
+                bar_format=form + "{postfix} - {elapsed}" + ("<{remaining}" if self._num else "") + ", {rate_fmt}",
+            )
+            self._drawn.start_t = self._start
+        self._drawn.n = done
+        self._drawn.set_postfix_str(" - ".join(f"{name}: {value}" for name, value in named))
+        return True
+
+    def close(self) -> None:
+        """Nothing more will be shown: what is drawn stays."""
+        if self._drawn is not None:
+            self._drawn.close()
+            self._drawn = None
 
     def _bar(self, done: int) -> str:
         filled = min(int(done * self._width / self._num), self._width)

@@ -87,20 +87,28 @@ def export_chrome_tracing(dir_name: str, worker_name: str | None = None) -> Call
     Example:
         >>> profiler = paddle.profiler.Profiler(on_trace_ready=paddle.profiler.export_chrome_tracing("./log"))
     """
+    return _exporter(dir_name, worker_name, "json")
+
+
+def _exporter(dir_name: str, worker_name: str | None, format: str) -> Callable[[Profiler], None]:
     os.makedirs(dir_name, exist_ok=True)
 
     def write(profiler: Profiler) -> None:
         worker = worker_name or f"host_{socket.gethostname()}pid_{os.getpid()}"
         now = datetime.datetime.now().strftime("%Y_%m_%d_%H_%M_%S_%f")
-        profiler.export(os.path.join(dir_name, f"{worker}_time_{now}.paddle_trace.json"), format="json")
+        profiler.export(os.path.join(dir_name, f"{worker}_time_{now}.paddle_trace.{format}"), format=format)
 
     return write
 
 
 def export_protobuf(dir_name: str, worker_name: str | None = None) -> Callable[[Profiler], None]:
-    """The official binary format is not built: raises NotImplementedError. `export_chrome_tracing` writes what
-    `load_profiler_result` reads."""
-    raise errors.NotImplemented_("profiler.export_protobuf: the binary format; use export_chrome_tracing")
+    """What to give as `on_trace_ready`: writes ``dir_name/<worker_name>_time_<...>.paddle_trace.pb`` in the official binary
+    format, which `load_profiler_result` reads.
+
+    Example:
+        >>> profiler = paddle.profiler.Profiler(on_trace_ready=paddle.profiler.export_protobuf("./log"))
+    """
+    return _exporter(dir_name, worker_name, "pb")
 
 
 class Profiler:
@@ -262,13 +270,11 @@ class Profiler:
         return benchmark().step_info(unit)
 
     def export(self, path: str = "", format: str = "json") -> None:
-        """Write the last result as a file of Chrome's tracing format ("json").
+        """Write the last result as a file of Chrome's tracing format ("json") or of the official binary format ("pb").
 
         Raises:
-            NotImplementedError: another format.
+            ValueError: another format.
         """
-        if format != "json":
-            raise errors.NotImplemented_(f"Profiler.export: the format {format!r}; there is 'json'")
         if self.profiler_result is not None:
             self.profiler_result.save(path, format)
 

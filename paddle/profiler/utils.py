@@ -78,16 +78,18 @@ class ProfilerResult:
         return self.extra
 
     def save(self, path: str, format: str = "json") -> None:
-        """Write a file in the format of Chrome's tracing (chrome://tracing, https://ui.perfetto.dev)."""
-        from .chrome import write
+        """Write a file in the format of Chrome's tracing ("json", for chrome://tracing and https://ui.perfetto.dev) or the
+        official binary one ("pb")."""
+        from . import chrome, protobuf
 
-        if format != "json":
-            raise errors.NotImplemented_(f"profiler: the format {format!r}; there is 'json'")
-        write(self, path)
+        if format not in ("json", "pb"):
+            raise errors.ValueError_(f"profiler: the format must be 'json' or 'pb', got {format!r}")
+        (chrome if format == "json" else protobuf).write(self, path)
 
 
 def load_profiler_result(filename: str) -> ProfilerResult:
-    """Read a profile that `export_chrome_tracing` or `Profiler.export` has written.
+    """Read a profile that `export_protobuf`, `export_chrome_tracing` or `Profiler.export` has written; in the binary format
+    also one of the official package.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -99,9 +101,14 @@ def load_profiler_result(filename: str) -> ProfilerResult:
         >>> any(e.name == "add" for e in paddle.profiler.load_profiler_result("trace.json").get_data())
         True
     """
+    from . import protobuf
+
+    with open(filename, "rb") as file:
+        data = file.read()
     try:
-        with open(filename, encoding="utf-8") as file:
-            trace = json.load(file)
+        if not data.lstrip().startswith(b"{"):
+            return ProfilerResult(*protobuf.read(data))
+        trace = json.loads(data)
         events = [
             Event(
                 e["args"]["name"],

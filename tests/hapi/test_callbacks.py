@@ -1,3 +1,4 @@
+import io
 import os
 import sys
 
@@ -224,3 +225,38 @@ def test_progress_bar(capsys):
     assert "[==============================] - " in (out := capsys.readouterr().out) and out.endswith(" \n")
     with pytest.raises(TypeError):
         ProgressBar(0)
+
+
+def test_a_bar_on_a_terminal(monkeypatch):
+    """With tqdm where standard output is a terminal, else (or without tqdm) the official bar."""
+    pytest.importorskip("tqdm")
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def shown(num, steps):
+        out = Terminal()
+        monkeypatch.setattr(sys, "stdout", out)
+        bar = ProgressBar(num, verbose=1)
+        for i in steps:
+            bar.update(i, [("loss", [0.25]), ("acc", 0.5)])
+        bar.close()
+        monkeypatch.undo()
+        return out.getvalue()
+
+    text = shown(4, (1, 4))
+    assert (
+        "step 1/4 " in text
+        and "step 4/4 " in text
+        and "loss: 0.2500 - acc: 0.5000" in text
+        and ("█" in text or "#" in text)
+    )
+    assert text.endswith("\n") and "[===" not in text
+    assert "step 3, loss: 0.2500" in shown(None, (3,))
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    out = Terminal()
+    with monkeypatch.context() as m:
+        m.setattr(sys, "stdout", out)
+        ProgressBar(2, verbose=1).update(2, [("loss", 0.25)])
+    assert out.getvalue().startswith("\rstep 2/2 [==============================] - loss: 0.2500 - ")

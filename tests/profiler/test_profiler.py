@@ -1,5 +1,7 @@
+import base64
 import json
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -117,10 +119,43 @@ def test_files(tmp_path):
         P.load_profiler_result("bad.json")
     with pytest.raises(FileNotFoundError):
         P.load_profiler_result("nowhere.json")
-    with pytest.raises(NotImplementedError):
-        P.export_protobuf("log")
-    with pytest.raises(NotImplementedError):
-        p.export("x", "pb")
+    with pytest.raises(ValueError):
+        p.export("x", "yaml")
+
+
+OFFICIAL = (  # a file of the official package: two steps with an addition each, base85 of zlib
+    "c-"
+    "oDWPiPZC7{!y?G?QuCj){Mk6=X;Sd$4tz(0_OmJqdzPJuhoAF^ikcve^jnl(ZG0P{bl=L8L+{1t}s@Q0YN>sv<?a*jB`YDOQA7i>"
+    "7I-)M+w{cG94GTG;RR-uK?@E_AiGNo_&o5SKk*X3*(t1rD@jUrzBb^q7f+h4n;)Ah+Paf1b5CB!@2qoRn>a4d={6RMkkYMT}+%)d"
+    "<<ySGl>&bV0z&8|&q}7OF38dxStuCDcx#`%gC+)K|<d@z9=1C`h5==f3hNUSI3ypjJ?eoZ?aFj;FDqm=<ajMhE7Y$D?d9$B(;E&C"
+    "c=b!#~;h;B$VZlb{aOiYMTqXiC$tk-n(v5m}8J#8fQx3X!8JJxoixF*(m9Ha_Gz$1}i9B~HU5vaCcRvWycZmSuDM-WD_zD;%@69?"
+    "q{Yt;u(V9KQ}gu79sHad(SJOg+df@#}b~#Q(3e{*o!+l{<VpK>$&mcno?=>qOF*OvQ*Hhw%98BJ+PSmalj-"
+    ">XCc<kdt9WBY#1^*1j=l><yng2)qdFVzl|*4mv)Tsd$?jkY_ie*Kh4aL$~-"
+    "u9iS0G@i=TM8L4`dm~xz03IalYHOIV0#y@fUb%Q2~1);BmT_&bZG^{DK!5C^1rf0t}a<QMUqZ1%hFG>)Vx7^`4JN2D$Gq-"
+    "<mTo2ewxe)Z1Io@(<gaLTr314Oh@FDN+8E+QsKA#QneRcys#j0hzcg-"
+    "$!VU#C3!9LVbCF93co10kUxgM~ea#b@HZ2%7sapxHDLsxrOS4i@~vx=&pkC{Y?1e)PN`ezA~WD=h;Quu<UYU)+`;Ush)klLiu6$r"
+    "osz3HSy;?-w<1K%|sp8"
+)
+
+
+def test_binary_files(tmp_path):
+    with P.Profiler(on_trace_ready=P.export_protobuf("log", "me"), record_shapes=True) as p:
+        train(p, 1)
+    (path,) = (tmp_path / "log").iterdir()
+    assert path.name.startswith("me_time_") and path.name.endswith(".paddle_trace.pb")
+    again = P.load_profiler_result(str(path))
+    told = lambda events: [(e.name, e.type, e.start, e.end, e.thread, e.device, e.args) for e in events]
+    want = sorted(p.profiler_result.get_data(), key=lambda e: (e.start, -e.end))
+    assert json.dumps(told(again.get_data()), default=str) == json.dumps(told(want), default=str)
+    assert again.get_extra_info() == p.profiler_result.get_extra_info()
+    (tmp_path / "official.pb").write_bytes(zlib.decompress(base64.b85decode(OFFICIAL)))
+    events = P.load_profiler_result("official.pb").get_data()
+    mine = [(e.type.name, e.duration) for e in events if e.name == "my part"]
+    assert mine == [("PythonUserDefined", 687761), ("PythonUserDefined", 87811)] and len(events) == 21
+    for bad in (b"", b"\x0a\x03zzz", path.read_bytes()[:-3], b"\xff" * 40):
+        (tmp_path / "bad.pb").write_bytes(bad)
+        with pytest.raises(ValueError, match="bad.pb"):
+            P.load_profiler_result("bad.pb")
 
 
 def test_default_writes_a_file(tmp_path):
