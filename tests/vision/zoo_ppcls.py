@@ -23,7 +23,11 @@ RUNS = {
     **dict.fromkeys(
         "Xception41 Xception71 Xception41_deeplab DPN68 ResNeSt50 ResNeSt50_fast_1s1x64d DarkNet53 CSPDarkNet53 RedNet26"
         " ReXNet_1_0 ReXNet_1_3 HarDNet39_ds HarDNet68 HarDNet85 ESNet_x0_25 PPLCNetV2_small PeleeNet StarNet_S1"
-        " FasterNet_T0 FasterNet_T2 MicroNet_M0 MicroNet_M1 MicroNet_M2 MicroNet_M3 MobileNeXt_x0_35".split(),
+        " FasterNet_T0 FasterNet_T2 MicroNet_M0 MicroNet_M1 MicroNet_M2 MicroNet_M3 MobileNeXt_x0_35 ResNet18_vd ResNet50_vc"
+        " SE_ResNet18_vd SE_ResNeXt50_vd_32x4d SE_ResNeXt50_32x4d Res2Net50_26w_4s Res2Net50_vd_26w_4s ResNeXt50_vd_32x4d"
+        " ResNeXt101_32x8d_wsl PPLCNet_x0_25 PPHGNet_tiny PPHGNetV2_B0 PPHGNetV2_B4 GhostNet_x0_5 RepVGG_A0 RegNetX_200MF"
+        " DLA34 DLA60x_c HRNet_W18_C MobileNetV4_conv_small MobileNetV4_hybrid_medium EfficientNetB0 EfficientNetB0_small"
+        " TinyNet_E".split(),
         64,
     ),
     "InceptionV4": 96,

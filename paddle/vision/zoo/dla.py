@@ -1,40 +1,42 @@
-"""Deep layer aggregation (Yu et al., "Deep layer aggregation", 2017)."""
+"""Deep layer aggregation (Yu et al., "Deep layer aggregation", 2017); keys of the weights as in PaddleClas."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ... import concat, nn
-from .blocks import classifier, conv_bn, pool
+from ...nn import functional as F
+from .blocks import conv_bn
 from .registry import register
 
 
-class Basic(nn.Layer):
-    """Two convolutions 3x3 beside a shortcut that the caller gives."""
+class Block(nn.Layer):
+    """Convolutions beside a shortcut that the caller gives: two 3x3, or 1x1, 3x3 and 1x1 with half the width.
 
-    def __init__(self, inputs: int, outputs: int, stride: int, **_: Any):
+    Args:
+        inputs, outputs: channels.
+        stride: of the first convolution 3x3.
+        basic: two convolutions.
+        groups, width: of the bottleneck.
+    """
+
+    def __init__(self, inputs: int, outputs: int, stride: int, basic: bool, groups: int = 1, width: int = 64):
         super().__init__()
-        self.conv1 = conv_bn(inputs, outputs, 3, stride)
-        self.conv2 = conv_bn(outputs, outputs, 3, act=None)
-        self.act = nn.ReLU()
+        middle = outputs if basic else int(outputs * (width / 64)) * groups // 2
+        if basic:
+            rows = [(inputs, outputs, 3, stride, 1), (outputs, outputs, 3, 1, 1)]
+        else:
+            rows = [(inputs, middle, 1, 1, 1), (middle, middle, 3, stride, groups), (middle, outputs, 1, 1, 1)]
+        for i, (a, b, kernel, step, parts) in enumerate(rows, 1):
+            conv = nn.Conv2D(a, b, kernel, step, kernel // 2, groups=parts, bias_attr=False)
+            self.add_sublayer(f"conv{i}", conv)
+            self.add_sublayer(f"bn{i}", nn.BatchNorm2D(b))
+        self.basic = basic
 
     def forward(self, x: Any, shortcut: Any) -> Any:
-        return self.act(self.conv2(self.conv1(x)) + shortcut)
-
-
-class Bottleneck(nn.Layer):
-    """Convolutions 1x1, 3x3 and 1x1 beside a shortcut that the caller gives; half the width in the middle."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int, groups: int = 1, width: int = 64):
-        super().__init__()
-        middle = int(outputs * (width / 64)) * groups // 2
-        self.conv1 = conv_bn(inputs, middle)
-        self.conv2 = conv_bn(middle, middle, 3, stride, groups)
-        self.conv3 = conv_bn(middle, outputs, act=None)
-        self.act = nn.ReLU()
-
-    def forward(self, x: Any, shortcut: Any) -> Any:
-        return self.act(self.conv3(self.conv2(self.conv1(x))) + shortcut)
+        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        y = y if self.basic else self.bn3(self.conv3(F.relu(y)))
+        return F.relu(y + shortcut)
 
 
 class Root(nn.Layer):
@@ -42,13 +44,13 @@ class Root(nn.Layer):
 
     def __init__(self, inputs: int, outputs: int, residual: bool):
         super().__init__()
-        self.conv = conv_bn(inputs, outputs, act=None)
-        self.act = nn.ReLU()
+        self.conv = nn.Conv2D(inputs, outputs, 1, bias_attr=False)
+        self.bn = nn.BatchNorm2D(outputs)
         self.residual = residual
 
     def forward(self, pictures: list[Any]) -> Any:
-        x = self.conv(concat(pictures, axis=1))
-        return self.act(x + pictures[0] if self.residual else x)
+        x = self.bn(self.conv(concat(pictures, axis=1)))
+        return F.relu(x + pictures[0] if self.residual else x)
 
 
 class Tree(nn.Layer):
@@ -57,7 +59,6 @@ class Tree(nn.Layer):
     def __init__(
         self,
         levels: int,
-        block: Any,
         inputs: int,
         outputs: int,
         stride: int,
@@ -70,28 +71,28 @@ class Tree(nn.Layer):
         extra = extra or 2 * outputs
         if root:
             extra += inputs
-        self.levels, self.root = levels, root
+        self.levels, self.rooted = levels, root
         self.downsample = nn.MaxPool2D(stride, stride) if stride > 1 else nn.Identity()
         self.project = nn.Identity()
         if levels == 1:
-            self.tree1 = block(inputs, outputs, stride, **options)
-            self.tree2 = block(outputs, outputs, 1, **options)
+            self.tree1 = Block(inputs, outputs, stride, **options)
+            self.tree2 = Block(outputs, outputs, 1, **options)
             if inputs != outputs:
                 self.project = conv_bn(inputs, outputs, act=None)
-            self.aggregate = Root(extra, outputs, residual)
+            self.root = Root(extra, outputs, residual)
         else:
-            self.tree1 = Tree(levels - 1, block, inputs, outputs, stride, False, residual, **options)
-            self.tree2 = Tree(levels - 1, block, outputs, outputs, 1, False, residual, extra + outputs, **options)
+            self.tree1 = Tree(levels - 1, inputs, outputs, stride, False, residual, **options)
+            self.tree2 = Tree(levels - 1, outputs, outputs, 1, False, residual, extra + outputs, **options)
 
     def forward(self, x: Any, children: list[Any] | None = None) -> Any:
         children = list(children or [])
         bottom = self.downsample(x)
-        if self.root:
+        if self.rooted:
             children.append(bottom)
         if self.levels == 1:
             first = self.tree1(x, self.project(bottom))
             second = self.tree2(first, first)
-            return self.aggregate([second, first, *children])
+            return self.root([second, first, *children])
         first = self.tree1(x)
         return self.tree2(first, [*children, first])
 
@@ -119,22 +120,24 @@ class DLA(nn.Layer):
         num_classes: int = 1000,
     ):
         super().__init__()
-        block = Basic if basic else Bottleneck
-        self.stem = conv_bn(3, widths[0], 7)
-        layers: list[nn.Layer] = []
+        self.base_layer = conv_bn(3, widths[0], 7)
         inputs = widths[0]
         for i in (0, 1):
+            layers: list[nn.Layer] = []
             for j in range(levels[i]):
-                layers.append(conv_bn(inputs, widths[i], 3, 2 if i == 1 and j == 0 else 1))
+                layers += conv_bn(inputs, widths[i], 3, 2 if i == 1 and j == 0 else 1).children()
                 inputs = widths[i]
+            self.add_sublayer(f"level{i}", nn.Sequential(*layers))
+        options = {"basic": basic, "groups": groups, "width": width}
         for i in range(2, 6):
-            options = {"groups": groups, "width": width}
-            layers.append(Tree(levels[i], block, widths[i - 1], widths[i], 2, i > 2, residual, **options))
-        self.levels = nn.Sequential(*layers)
-        self.head = classifier(widths[-1], num_classes)
+            tree = Tree(levels[i], widths[i - 1], widths[i], 2, i > 2, residual, **options)
+            self.add_sublayer(f"level{i}", tree)
+        self.fc = nn.Conv2D(widths[-1], num_classes, 1) if num_classes > 0 else nn.Identity()
 
     def forward(self, x: Any) -> Any:
-        return self.head(pool(self.levels(self.stem(x))))
+        x = self.level2(self.level1(self.level0(self.base_layer(x))))
+        x = self.level5(self.level4(self.level3(x)))
+        return self.fc(x.mean([2, 3], keepdim=True)).flatten(1)
 
 
 _SMALL = (16, 32, 64, 64, 128, 256)

@@ -1,5 +1,5 @@
-"""Networks of inverted residuals by tables: EfficientNet (Tan and Le, 2019), EfficientNetV2 (Tan and Le, 2021), MnasNet (Tan
-et al., 2018), MobileNetV4 (Qin et al., 2024)."""
+"""Networks of inverted residuals by tables: EfficientNet-Lite (2020), EfficientNetV2 (Tan and Le, 2021), MnasNet (Tan et al.,
+2018)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import nn
 from .blocks import SqueezeExcite, classifier, conv_bn, make_divisible, pool
+from .efficientnet import SIZES
 from .registry import register
 
 
@@ -90,27 +91,7 @@ class Fused(nn.Layer):
         return x + y if self.skip else y
 
 
-class Universal(nn.Layer):
-    """The universal inverted bottleneck: convolutions by each channel before (`start`) and between, each optional."""
-
-    def __init__(
-        self, inputs: int, outputs: int, kernel: int, stride: int, act: Any, expand: float, start: int = 0, **_: Any
-    ):
-        super().__init__()
-        hidden = make_divisible(inputs * expand)
-        here = 1 if kernel else stride
-        self.start = conv_bn(inputs, inputs, start, here, inputs, act=None) if start else nn.Identity()
-        self.expand = conv_bn(inputs, hidden, act=act)
-        self.middle = conv_bn(hidden, hidden, kernel, stride, hidden, act=act) if kernel else nn.Identity()
-        self.project = conv_bn(hidden, outputs, act=None)
-        self.skip = stride == 1 and inputs == outputs
-
-    def forward(self, x: Any) -> Any:
-        y = self.project(self.middle(self.expand(self.start(x))))
-        return x + y if self.skip else y
-
-
-BLOCKS = {"conv": Conv, "separable": Separable, "inverted": Inverted, "fused": Fused, "universal": Universal}
+BLOCKS = {"conv": Conv, "separable": Separable, "inverted": Inverted, "fused": Fused}
 
 
 def round_half_up(v: float) -> int:
@@ -129,7 +110,6 @@ class MobileNet(nn.Layer):
         act: activation.
         fixed: stem, last convolution and the repeats of the outer stages are not scaled.
         nearest: widths go to the nearest multiple of 8, however much they shrink.
-        pooled_features: the last convolution comes after the mean over the picture.
         num_classes: outputs.
     """
 
@@ -143,7 +123,6 @@ class MobileNet(nn.Layer):
         act: Any = nn.Silu,
         fixed: bool = False,
         nearest: bool = False,
-        pooled_features: bool = False,
         num_classes: int = 1000,
     ):
         super().__init__()
@@ -163,14 +142,11 @@ class MobileNet(nn.Layer):
                 blocks.append(BLOCKS[kind](inputs, scaled(channels), kernel, step, act, **options))
                 inputs = scaled(channels)
         self.blocks = nn.Sequential(*blocks)
-        self.pooled_features = pooled_features
         self.features = conv_bn(inputs, features, act=act)
         self.head = classifier(features, num_classes)
 
     def forward(self, x: Any) -> Any:
         x = self.blocks(self.stem(x))
-        if self.pooled_features:
-            x = x.mean([2, 3], keepdim=True)
         return self.head(pool(self.features(x)))
 
 
@@ -190,25 +166,7 @@ def _efficient(squeeze: float) -> tuple:
     )
 
 
-# factors of width and depth
-SIZES = {
-    "b0": (1.0, 1.0),
-    "b1": (1.0, 1.1),
-    "b2": (1.1, 1.2),
-    "b3": (1.2, 1.4),
-    "b4": (1.4, 1.8),
-    "b5": (1.6, 2.2),
-    "b6": (1.8, 2.6),
-    "b7": (2.0, 3.1),
-    "b8": (2.2, 3.6),
-    "l2": (4.3, 5.3),
-}
 LITE = {"lite0": "b0", "lite1": "b1", "lite2": "b2", "lite3": "b3", "lite4": "b4"}
-register(
-    "efficientnet",
-    MobileNet,
-    {f"efficientnet_{n}": {"stages": _efficient(0.25), "width": w, "depth": d} for n, (w, d) in SIZES.items()},
-)
 register(
     "efficientnet",
     MobileNet,
@@ -298,77 +256,3 @@ for _name, _table in (("mnasnet", _MNAS_B1), ("semnasnet", _MNAS_A1)):
             for n in ("050", "075", "100", "140")
         },
     )
-
-
-def _u(channels: int, *rows: tuple[int, int, int, float], stride: int = 2) -> tuple:
-    """Universal blocks of one stage: rows (repeats, kernel before, kernel between, expansion)."""
-    return tuple(
-        ("universal", repeats, channels, kernel, stride if i == 0 else 1, {"expand": expand, "start": start})
-        for i, (repeats, start, kernel, expand) in enumerate(rows)
-    )
-
-
-def _c(channels: int, kernel: int, stride: int) -> tuple:
-    return ("conv", 1, channels, kernel, stride, {})
-
-
-_LAST = _c(960, 1, 1)
-V4 = {
-    "small": (
-        32,
-        (
-            _c(32, 3, 2),
-            _c(32, 1, 1),
-            _c(96, 3, 2),
-            _c(64, 1, 1),
-            *_u(96, (1, 5, 5, 3), (4, 0, 3, 2), (1, 3, 0, 4)),
-            *_u(128, (1, 3, 3, 6), (1, 5, 5, 4), (1, 0, 5, 4), (1, 0, 5, 3), (2, 0, 3, 4)),
-            _LAST,
-        ),
-    ),
-    "medium": (
-        32,
-        (
-            ("fused", 1, 48, 3, 2, {"expand": 4}),
-            *_u(80, (1, 3, 5, 4), (1, 3, 3, 2)),
-            *_u(160, (1, 3, 5, 6), (2, 3, 3, 4), (1, 3, 5, 4), (1, 3, 3, 4), (1, 3, 0, 4), (1, 0, 0, 2), (1, 3, 0, 4)),
-            *_u(
-                256,
-                (1, 5, 5, 6),
-                (1, 5, 5, 4),
-                (2, 3, 5, 4),
-                (1, 0, 0, 4),
-                (1, 3, 0, 4),
-                (1, 3, 5, 2),
-                (1, 5, 5, 4),
-                (2, 0, 0, 4),
-                (1, 5, 0, 2),
-            ),
-            _LAST,
-        ),
-    ),
-    "large": (
-        24,
-        (
-            ("fused", 1, 48, 3, 2, {"expand": 4}),
-            *_u(96, (1, 3, 5, 4), (1, 3, 3, 4)),
-            *_u(192, (1, 3, 5, 4), (3, 3, 3, 4), (1, 3, 5, 4), (5, 5, 3, 4), (1, 3, 0, 4)),
-            *_u(512, (4, 5, 5, 4), (1, 5, 0, 4), (1, 5, 3, 4), (2, 5, 0, 4), (1, 5, 3, 4), (1, 5, 5, 4), (3, 5, 0, 4)),
-            _LAST,
-        ),
-    ),
-}
-register(
-    "mobilenetv4",
-    MobileNet,
-    {
-        f"mobilenetv4_conv_{n}": {
-            "stages": table,
-            "stem": stem,
-            "act": nn.ReLU,
-            "features": 1280,
-            "pooled_features": True,
-        }
-        for n, (stem, table) in V4.items()
-    },
-)

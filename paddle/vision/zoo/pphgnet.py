@@ -1,14 +1,18 @@
-"""PP-HGNet and PP-HGNetV2, the high performance networks of PaddleClas."""
+"""PP-HGNet and PP-HGNetV2, the high performance networks of PaddleClas; keys of the weights as there."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ... import concat, nn
 from ...nn import functional as F
 from ...nn.initializer import Constant
-from .blocks import EffectiveSqueezeExcite, classifier, conv_bn, pool
+from . import blocks
+from .blocks import classifier
 from .registry import register
+
+conv_bn = functools.partial(blocks.conv_bn, names=("conv", "bn"))
 
 
 class Shift(nn.Layer):
@@ -21,6 +25,17 @@ class Shift(nn.Layer):
 
     def forward(self, x: Any) -> Any:
         return x * self.scale + self.bias
+
+
+class Attention(nn.Layer):
+    """Squeeze and excitation by one full convolution."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.conv = nn.Conv2D(width, width, 1)
+
+    def forward(self, x: Any) -> Any:
+        return x * F.sigmoid(self.conv(x.mean([2, 3], keepdim=True)))
 
 
 class Block(nn.Layer):
@@ -49,31 +64,36 @@ class Block(nn.Layer):
         shift: bool,
     ):
         super().__init__()
-        self.residual = residual
+        self.residual, self.second = residual, second
         self.layers = nn.LayerList()
         for i in range(layers):
             before = inputs if i == 0 else middle
             if light:
                 self.layers.append(
                     nn.Sequential(
-                        conv_bn(before, middle, act=None), _conv(middle, middle, kernel, 1, shift, groups=middle)
+                        ("conv1", conv_bn(before, middle, act=None)),
+                        ("conv2", _conv(middle, middle, kernel, 1, shift, groups=middle)),
                     )
                 )
             else:
                 self.layers.append(_conv(before, middle, kernel, 1, shift))
         total = inputs + layers * middle
         if second:
-            self.aggregation = nn.Sequential(
-                _conv(total, outputs // 2, 1, 1, shift), _conv(outputs // 2, outputs, 1, 1, shift)
-            )
+            self.aggregation_squeeze_conv = _conv(total, outputs // 2, 1, 1, shift)
+            self.aggregation_excitation_conv = _conv(outputs // 2, outputs, 1, 1, shift)
         else:
-            self.aggregation = nn.Sequential(conv_bn(total, outputs), EffectiveSqueezeExcite(outputs, nn.Sigmoid))
+            self.aggregation_conv = conv_bn(total, outputs)
+            self.att = Attention(outputs)
 
     def forward(self, x: Any) -> Any:
         done = [x]
         for layer in self.layers:
             done.append(layer(done[-1]))
-        y = self.aggregation(concat(done, axis=1))
+        y = concat(done, axis=1)
+        if self.second:
+            y = self.aggregation_excitation_conv(self.aggregation_squeeze_conv(y))
+        else:
+            y = self.att(self.aggregation_conv(y))
         return x + y if self.residual else y
 
 
@@ -82,7 +102,7 @@ def _conv(
 ) -> nn.Layer:
     conv = conv_bn(inputs, outputs, kernel, stride, groups, padding=padding)
     if shift:
-        conv.add_sublayer("3", Shift())
+        conv.add_sublayer("lab", Shift())
     return conv
 
 
@@ -91,17 +111,17 @@ class Stem(nn.Layer):
 
     def __init__(self, middle: int, outputs: int, shift: bool):
         super().__init__()
-        self.first = _conv(3, middle, 3, 2, shift)
-        self.branch1 = _conv(middle, middle // 2, 2, 1, shift, padding=0)
-        self.branch2 = _conv(middle // 2, middle, 2, 1, shift, padding=0)
-        self.third = _conv(2 * middle, middle, 3, 2, shift)
-        self.fourth = _conv(middle, outputs, 1, 1, shift)
+        self.stem1 = _conv(3, middle, 3, 2, shift)
+        self.stem2a = _conv(middle, middle // 2, 2, 1, shift, padding=0)
+        self.stem2b = _conv(middle // 2, middle, 2, 1, shift, padding=0)
+        self.stem3 = _conv(2 * middle, middle, 3, 2, shift)
+        self.stem4 = _conv(middle, outputs, 1, 1, shift)
         self.pool = nn.MaxPool2D(2, stride=1, ceil_mode=True)
 
     def forward(self, x: Any) -> Any:
-        x = F.pad(self.first(x), [0, 1, 0, 1])
-        y = self.branch2(F.pad(self.branch1(x), [0, 1, 0, 1]))
-        return self.fourth(self.third(concat([self.pool(x), y], axis=1)))
+        x = F.pad(self.stem1(x), [0, 1, 0, 1])
+        y = self.stem2b(F.pad(self.stem2a(x), [0, 1, 0, 1]))
+        return self.stem4(self.stem3(concat([self.pool(x), y], axis=1)))
 
 
 class PPHGNet(nn.Layer):
@@ -132,12 +152,14 @@ class PPHGNet(nn.Layer):
             first, *rest = stem
             convs = [conv_bn(3, first, 3, 2)]
             convs += [conv_bn(a, b, 3) for a, b in zip(stem, rest)]
-            self.stem = nn.Sequential(*convs, nn.MaxPool2D(3, 2, padding=1))
+            self.stem = nn.Sequential(*convs)
+        self.pool = nn.Identity() if second else nn.MaxPool2D(3, 2, padding=1)
         inputs = stem[-1]
         self.stages = nn.LayerList()
         for i, (middle, outputs, count) in enumerate(stages):
             light = second and i > 1
-            blocks: list[nn.Layer] = [conv_bn(inputs, inputs, 3, 2, inputs, act=None)] if i > 0 else []
+            stage: list = [("downsample", conv_bn(inputs, inputs, 3, 2, inputs, act=None))] if i > 0 else []
+            blocks: list[nn.Layer] = []
             for j in range(count):
                 blocks.append(
                     Block(
@@ -152,17 +174,17 @@ class PPHGNet(nn.Layer):
                         shift,
                     )
                 )
-            self.stages.append(nn.Sequential(*blocks))
+            self.stages.append(nn.Sequential(*stage, ("blocks", nn.Sequential(*blocks))))
             inputs = outputs
-        features: list[nn.Layer] = [nn.Conv2D(inputs, 2048, 1, bias_attr=False), nn.ReLU()]
-        self.features = nn.Sequential(*features, *([Shift()] if shift else []))
-        self.head = classifier(2048, num_classes)
+        self.last_conv = nn.Conv2D(inputs, 2048, 1, bias_attr=False)
+        self.lab = Shift() if shift else nn.Identity()
+        self.fc = classifier(2048, num_classes)
 
     def forward(self, x: Any) -> Any:
-        x = self.stem(x)
+        x = self.pool(self.stem(x))
         for stage in self.stages:
             x = stage(x)
-        return self.head(pool(self.features(x.mean([2, 3], keepdim=True))))
+        return self.fc(self.lab(F.relu(self.last_conv(x.mean([2, 3], keepdim=True)))).flatten(1))
 
 
 FIRST = {

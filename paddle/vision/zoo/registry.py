@@ -28,8 +28,8 @@ FAMILIES = (
     "official convnext dla ghostnet hrnet levit mlp mobile pphgnet pplcnet pvt regnet repvgg resnet swin tnt vit"
     " cait cswin cvt deit3 dsnet efficientformer focalnet foundation metaformer mobilevit nextvit svtr swin_v2 twins"
     " uniformer van xcit"
-    " darknet dpn esnet fasternet hardnet inception micronet mixnet mobilenext peleenet pplcnetv2 rednet resnest rexnet"
-    " starnet xception"
+    " darknet dpn efficientnet esnet fasternet hardnet inception micronet mixnet mobilenetv4 mobilenext peleenet"
+    " pplcnetv2 rednet resnest rexnet starnet xception"
 ).split()
 
 
@@ -40,9 +40,20 @@ def load_families() -> None:
         importlib.import_module(f"{__package__}.{family}")
 
 
+# names of PaddleClas for members that are listed under another
+ALIASES = {
+    f"regnetx{flops}": f"regnetx{size}"
+    for flops, size in (
+        *((f"{n}00mf", f"{n:03}") for n in (2, 4, 6, 8, 16, 32, 64)),
+        *((f"{n}gf", f"{10 * n:03}") for n in (4, 8, 12, 16, 32)),
+    )
+}
+
+
 def _normal(name: str) -> str:
     """`ResNet50_vd`, `resnet50-vd` and `resnet50_vd` are one name."""
-    return "".join(c for c in name.lower() if c.isalnum())
+    name = "".join(c for c in name.lower() if c.isalnum())
+    return ALIASES.get(name, name)
 
 
 def register(family: str, constructor: Callable[..., nn.Layer], members: dict[str, dict[str, Any]]) -> None:

@@ -1,14 +1,19 @@
-"""RegNet (Radosavovic et al., "Designing network design spaces", 2020)."""
+"""RegNet (Radosavovic et al., "Designing network design spaces", 2020); keys of the weights as in
+PaddleClas."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from ... import nn
-from .blocks import SqueezeExcite, classifier, conv_bn, pool
+from . import blocks
+from .blocks import SqueezeExcite, classifier
 from .registry import register
+
+conv_bn = functools.partial(blocks.conv_bn, names=("_conv", "_batch_norm"))
 
 
 def stages(start: int, slope: float, factor: float, depth: int, group: int) -> list[tuple[int, int]]:
@@ -26,35 +31,31 @@ class Block(nn.Layer):
 
     def __init__(self, inputs: int, outputs: int, stride: int, group: int, squeeze: bool):
         super().__init__()
-        self.conv1 = conv_bn(inputs, outputs)
-        self.conv2 = conv_bn(outputs, outputs, 3, stride, outputs // min(group, outputs))
+        self.conv0 = conv_bn(inputs, outputs)
+        self.conv1 = conv_bn(outputs, outputs, 3, stride, outputs // min(group, outputs))
         self.se = SqueezeExcite(outputs, int(round(inputs * 0.25))) if squeeze else nn.Identity()
-        self.conv3 = conv_bn(outputs, outputs, act=None)
+        self.conv2 = conv_bn(outputs, outputs, act=None)
         same = inputs == outputs and stride == 1
-        self.downsample = nn.Identity() if same else conv_bn(inputs, outputs, 1, stride, act=None)
+        self.short = nn.Identity() if same else conv_bn(inputs, outputs, 1, stride, act=None)
         self.act = nn.ReLU()
 
     def forward(self, x: Any) -> Any:
-        return self.act(self.conv3(self.se(self.conv2(self.conv1(x)))) + self.downsample(x))
+        return self.act(self.conv2(self.se(self.conv1(self.conv0(x)))) + self.short(x))
 
 
-class RegNet(nn.Layer):
+class RegNet(nn.Sequential):
     """Widths by a linear rule; `squeeze` for the Y variant."""
 
     def __init__(self, rule: tuple, squeeze: bool = False, num_classes: int = 1000):
-        super().__init__()
-        self.stem = conv_bn(3, 32, 3, 2)
-        blocks: list[nn.Layer] = []
+        layers: list = [("conv", conv_bn(3, 32, 3, 2))]
         inputs = 32
-        for width, count in stages(*rule):
+        for stage, (width, count) in enumerate(stages(*rule), 1):
             for i in range(count):
-                blocks.append(Block(inputs, width, 2 if i == 0 else 1, rule[-1], squeeze))
+                block = Block(inputs, width, 2 if i == 0 else 1, rule[-1], squeeze)
+                layers.append((f"s{stage}_b{i + 1}", block))
                 inputs = width
-        self.blocks = nn.Sequential(*blocks)
-        self.head = classifier(inputs, num_classes)
-
-    def forward(self, x: Any) -> Any:
-        return self.head(pool(self.blocks(self.stem(x))))
+        layers += [("pool2d_avg", nn.AdaptiveAvgPool2D(1)), ("flatten", nn.Flatten())]
+        super().__init__(*layers, ("out", classifier(inputs, num_classes)))
 
 
 # start, slope and factor of the widths, depth, channels of a group

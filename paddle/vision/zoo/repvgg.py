@@ -1,53 +1,78 @@
-"""RepVGG (Ding et al., "RepVGG: making VGG-style ConvNets great again", 2021), as it is trained."""
+"""RepVGG (Ding et al., "RepVGG: making VGG-style ConvNets great again", 2021), as it is trained; keys of the
+weights as in PaddleClas."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ... import nn
-from .blocks import classifier, conv_bn, pool
+from ...nn import functional as F
+from . import blocks
+from .blocks import classifier
 from .registry import register
+
+conv_bn = functools.partial(blocks.conv_bn, names=("conv", "bn"), act=None)
+
+
+class SqueezeExcite(nn.Layer):
+    """`blocks.SqueezeExcite` with the keys of PaddleClas."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.down = nn.Conv2D(width, width // 16, 1)
+        self.up = nn.Conv2D(width // 16, width, 1)
+
+    def forward(self, x: Any) -> Any:
+        return x * F.sigmoid(self.up(F.relu(self.down(x.mean([2, 3], keepdim=True)))))
 
 
 class Block(nn.Layer):
     """The sum of the input, a convolution 1x1 and one 3x3, each normalised."""
 
-    def __init__(self, inputs: int, outputs: int, stride: int, groups: int):
+    def __init__(self, inputs: int, outputs: int, stride: int, groups: int, squeeze: bool):
         super().__init__()
-        self.identity = nn.BatchNorm2D(inputs) if stride == 1 and inputs == outputs else None
-        self.conv3 = conv_bn(inputs, outputs, 3, stride, groups, act=None)
-        self.conv1 = conv_bn(inputs, outputs, 1, stride, groups, act=None)
-        self.act = nn.ReLU()
+        self.se = SqueezeExcite(outputs) if squeeze else nn.Identity()
+        self.rbr_identity = nn.BatchNorm2D(inputs) if stride == 1 and inputs == outputs else None
+        self.rbr_dense = conv_bn(inputs, outputs, 3, stride, groups)
+        self.rbr_1x1 = conv_bn(inputs, outputs, 1, stride, groups)
 
     def forward(self, x: Any) -> Any:
-        y = self.conv3(x) + self.conv1(x)
-        return self.act(y if self.identity is None else y + self.identity(x))
+        y = self.rbr_dense(x) + self.rbr_1x1(x)
+        return F.relu(self.se(y if self.rbr_identity is None else y + self.rbr_identity(x)))
 
 
-class RepVGG(nn.Layer):
+class RepVGG(nn.Sequential):
     """Four stages.
 
     Args:
         depths: blocks of the stages.
         factors: of their widths 64, 128, 256, 512.
         groups: of every second convolution.
+        squeeze: squeeze and excitation in every block.
         num_classes: outputs.
     """
 
-    def __init__(self, depths: tuple[int, ...], factors: tuple[float, ...], groups: int = 1, num_classes: int = 1000):
-        super().__init__()
+    def __init__(
+        self,
+        depths: tuple[int, ...],
+        factors: tuple[float, ...],
+        groups: int = 1,
+        squeeze: bool = False,
+        num_classes: int = 1000,
+    ):
         inputs = min(64, int(64 * factors[0]))
-        blocks: list[nn.Layer] = [Block(3, inputs, 2, 1)]
+        layers: list = [("stage0", Block(3, inputs, 2, 1, squeeze))]
+        count = 1
         for stage, (depth, factor) in enumerate(zip(depths, factors)):
-            width = int(64 * 2**stage * factor)
+            width, chain = int(64 * 2**stage * factor), []
             for i in range(depth):
-                blocks.append(Block(inputs, width, 2 if i == 0 else 1, groups if len(blocks) % 2 == 0 else 1))
-                inputs = width
-        self.blocks = nn.Sequential(*blocks)
-        self.head = classifier(inputs, num_classes)
-
-    def forward(self, x: Any) -> Any:
-        return self.head(pool(self.blocks(x)))
+                grouped = groups if count % 2 == 0 else 1
+                chain.append(Block(inputs, width, 2 if i == 0 else 1, grouped, squeeze))
+                inputs, count = width, count + 1
+            layers.append((f"stage{stage + 1}", nn.Sequential(*chain)))
+        layers += [("gap", nn.AdaptiveAvgPool2D(1)), ("flatten", nn.Flatten())]
+        super().__init__(*layers, ("linear", classifier(inputs, num_classes)))
 
 
 SIZES = {
@@ -64,3 +89,8 @@ for _name, _factors in SIZES.items():
     register("repvgg", RepVGG, {f"repvgg_{_name}": _options})
     if _name in ("b1", "b2", "b3"):
         register("repvgg", RepVGG, {f"repvgg_{_name}g{g}": {**_options, "groups": g} for g in (2, 4)})
+register(
+    "repvgg",
+    RepVGG,
+    {"repvgg_d2se": {"depths": (8, 14, 24, 1), "factors": (2.5, 2.5, 2.5, 5), "squeeze": True}},
+)
