@@ -154,6 +154,11 @@ class Model:
         with set_mode(program=None, grad=False, amp=None), jax.default_device(self.device):
             return self.executable.run(feeds, self.arrays, words)[0]
 
+    def compile(self, feeds: dict[str, Any], background: bool) -> threading.Thread | None:
+        words = np.zeros(4, np.uint32) if self.executable.ticks else None
+        with set_mode(program=None, grad=False, amp=None), jax.default_device(self.device):
+            return self.executable.compile(feeds, self.arrays, words, (), background)
+
 
 def _different(names: list[str]) -> list[str]:
     """The names, with a number behind one that occurred before."""
@@ -265,6 +270,36 @@ class Predictor:
         for handle, array in zip(self._outputs.values(), found):
             handle._array = array
         return [_make(a) for a in found] if inputs is not None else True
+
+    def warm_up(self, shapes: Any = None, background: bool = False) -> threading.Thread | None:
+        """Compile for inputs of these shapes before the first run, for this predictor and all its clones. With the
+        persistent cache on (it is by default), processes that start later find the executable there and compile nothing.
+
+        Args:
+            shapes: a dict from the names of inputs to shapes; it may lack inputs whose lengths the model knows.
+            background: compile in a thread, which is returned; a run with these shapes waits for it.
+
+        Raises:
+            ValueError: an unknown input, a shape that it does not have, an open length that nobody told.
+            NotImplementedError: an operator runs on the host between executables.
+        """
+        if shapes is not None and not isinstance(shapes, dict):
+            raise errors.TypeError_(f"warm_up: shapes must be a dict of shapes by name, got {errors.describe(shapes)}")
+        given = dict(shapes or {})
+        feeds = {}
+        for name, value in self._model.executable.inputs.items():
+            wanted = [int(d) for d in value.shape]
+            shape = given.pop(name, wanted)
+            fits = isinstance(shape, (list, tuple)) and len(shape) == len(wanted)
+            if not fits or not all(isinstance(n, int) and n >= 0 and w in (-1, n) for n, w in zip(shape, wanted)):
+                raise errors.ValueError_(f"warm_up: the input {name!r} has shape {wanted}, got {shape!r}")
+            feeds[name] = jax.ShapeDtypeStruct(tuple(shape), value.dtype)
+        unknown = [n for n in given if n not in self._inputs]
+        if unknown:
+            raise errors.ValueError_(
+                f"warm_up: the model has no input {unknown[0]!r}; it has {', '.join(self._inputs)}"
+            )
+        return self._model.compile(feeds, background)
 
     def _run_operator_by_operator(self, feeds: dict[str, Any]) -> list:
         model = self._model

@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -96,7 +96,22 @@ class BucketedExecutable:
         self._checked: set[tuple] = set()
         self._shapes: dict[tuple, tuple] = {}
 
-    def run(self, feeds: dict[str, Any], states: dict[str, Any], words: Any, donate: bool = False) -> tuple[list, dict]:
+    @property
+    def on_host(self) -> bool:
+        return self.inner.on_host
+
+    def compile(
+        self, feeds: dict, states: dict, words: Any, donate: Collection[str] = (), background: bool = False
+    ) -> Any:
+        """See `Executable.compile`; for the bucket of these shapes."""
+        sizes = {n: [self.buckets.up(s) if isinstance(d, Dim) else s for s, d in zip(a.shape, self.inputs[n].shape)]
+                 for n, a in feeds.items()}  # fmt: skip
+        padded = {n: jax.ShapeDtypeStruct(sizes[n], a.dtype) for n, a in feeds.items()}
+        return self.inner.compile(padded, states, words, donate, background)
+
+    def run(
+        self, feeds: dict[str, Any], states: dict[str, Any], words: Any, donate: Collection[str] = ()
+    ) -> tuple[list, dict]:
         inner = self.inner
         if self.off or inner.on_host:
             return inner.run(feeds, states, words, donate)
@@ -110,8 +125,9 @@ class BucketedExecutable:
                 self.off = True
                 warnings.warn(CHANGES, UserWarning, stacklevel=4)
                 return inner.run(feeds, states, words, donate)
+        shapes = self._true_shapes(feeds, states, words)
         found, new = inner.run(padded, states, words, donate)
-        return [jnp.asarray(_cut(a, s)) for a, s in zip(found, self._true_shapes(feeds, states, words))], new
+        return [jnp.asarray(_cut(a, s)) for a, s in zip(found, shapes)], new
 
     def _true_shapes(self, feeds: dict, states: dict, words: Any) -> tuple:
         key = signature(feeds.values())

@@ -6,7 +6,8 @@ between executables, and run on tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import jax
@@ -20,6 +21,7 @@ from ..engine.modes import set_mode
 from ..engine.random import advanced
 from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
+from .ahead import Ahead
 from .open_lengths import as_array, is_open, lengths_of
 from .program import Block, Graph, Operator, Pullback, read_from_outside
 from .record import HostKernel, _forward, compute, reads_elements
@@ -301,6 +303,7 @@ class Executable:
         self.on_host = any(is_host(o) for o in self.operators)
         self._segments: list[Any] | None = None
         self._jit = jax.jit(named("program", self._call), donate_argnums=(0,))
+        self.ahead = Ahead()
 
     # ---- as one executable ----
     def _call(self, changing: dict, constant: dict, feeds: dict, words: Any) -> tuple:
@@ -313,17 +316,51 @@ class Executable:
             n: jnp.asarray(found[v]) for n, v in self.updates.items()
         }
 
-    def run(self, feeds: dict[str, Any], states: dict[str, Any], words: Any, donate: bool = False) -> tuple[list, dict]:
-        """(fetched arrays, new arrays of the states that changed); with `donate` the old arrays of these may be
-        overwritten."""
+    def run(
+        self, feeds: dict[str, Any], states: dict[str, Any], words: Any, donate: Collection[str] = ()
+    ) -> tuple[list, dict]:
+        """(fetched arrays, new arrays of the states that changed); the old arrays of the states in `donate` that change
+        may be overwritten."""
         if not self.on_host:
-            changing = {n: states[n] for n in self.updates if donate and n in self.states}
-            constant = {n: a for n, a in states.items() if n not in changing}
+            arguments = self._arguments(feeds, states, words, donate)
+            ready = self.ahead.get(feeds, donate)
+            if ready is not None:
+                try:
+                    return ready(*arguments)
+                except (TypeError, ValueError):  # arrays that lie on another device
+                    pass
             try:
-                return self._jit(changing, constant, feeds, words)
+                return self._jit(*arguments)
             except NeedsHost:
                 self.on_host = True
         return self._run_in_pieces(feeds, states, words)
+
+    def _arguments(self, feeds: dict, states: dict, words: Any, donate: Collection[str]) -> tuple:
+        changing = {n: states[n] for n in self.updates if n in donate and n in self.states}
+        return changing, {n: a for n, a in states.items() if n not in changing}, feeds, words
+
+    def compile(
+        self,
+        feeds: dict[str, Any],
+        states: dict[str, Any],
+        words: Any,
+        donate: Collection[str] = (),
+        background: bool = False,
+    ) -> threading.Thread | None:
+        """Compile for arguments like these, arrays or `jax.ShapeDtypeStruct`s, so that `run` need not; in a thread, which
+        is returned, with `background`.
+
+        Raises:
+            NotImplementedError: an operator runs on the host, between executables that depend on what it gives.
+        """
+        on_host = next((o for o in self.operators if needs_host(o)), None)
+        if on_host is not None:
+            raise errors.NotImplemented_(
+                f"a program cannot be compiled ahead: its operator {on_host.name} runs on the host, and what it gives "
+                "decides what is compiled"
+            )
+        arguments = self._arguments(feeds, states, words, donate)
+        return self.ahead.start(feeds, donate, lambda: self._jit.lower(*arguments).compile(), background)
 
     # ---- in pieces ----
     def _run_in_pieces(self, feeds: dict, states: dict, words: Any) -> tuple[list, dict]:

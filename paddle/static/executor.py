@@ -21,6 +21,7 @@ from ..engine.value import Value
 from ..ir.buckets import BucketedExecutable, from_environment
 from ..ir.program import State
 from ..ir.run import Executable
+from .input_spec import InputSpec
 from .program import Program, default_main_program
 
 __all__ = [
@@ -37,7 +38,17 @@ class ScopeVariable:
 
     def __init__(self, name: str, array: Any):
         self._name = name
-        self.array = array
+        self._array = array
+        self._alone = False  # nobody else has seen the array: it may be overwritten
+
+    @property
+    def array(self) -> Any:
+        self._alone = False
+        return self._array
+
+    @array.setter
+    def array(self, array: Any) -> None:
+        self._array, self._alone = array, False
 
     def name(self) -> str:
         return self._name
@@ -48,18 +59,18 @@ class ScopeVariable:
     def set(self, value: Any, place: Any = None) -> None:
         """Overwrite with an array. ValueError when the shapes differ."""
         value = value._value if isinstance(value, Tensor) else np.asarray(value)
-        if self.array is not None and tuple(value.shape) != tuple(self.array.shape):
+        if self._array is not None and tuple(value.shape) != tuple(self._array.shape):
             raise errors.ValueError_(
-                f"set: {self._name} has shape {list(self.array.shape)}, the value {list(value.shape)}"
+                f"set: {self._name} has shape {list(self._array.shape)}, the value {list(value.shape)}"
             )
-        dtype = None if self.array is None else self.array.dtype
+        dtype = None if self._array is None else self._array.dtype
         self.array = jnp.array(value, dtype=dtype, copy=True)
 
     def shape(self) -> list[int]:
-        return list(self.array.shape)
+        return list(self._array.shape)
 
     def _is_initialized(self) -> bool:
-        return self.array is not None
+        return self._array is not None
 
     def numpy(self) -> np.ndarray:
         return np.array(self.array)
@@ -73,6 +84,8 @@ class Scope:
 
     def __init__(self) -> None:
         self.variables: dict[str, ScopeVariable] = {}
+        self._lock = threading.RLock()  # held while variables are exchanged for their new values
+        self._readers = 0  # runs that change nothing and may still need the arrays
 
     def find_var(self, name: str) -> ScopeVariable | None:
         """The variable of a name, None when there is none."""
@@ -104,6 +117,41 @@ class Scope:
             return state.tensor._value
         found = self.variables.get(state.name)
         return None if found is None else found.array
+
+    @contextlib.contextmanager
+    def taken(self, executable: Any, only_look: bool = False) -> Iterator[tuple[dict[str, Any], list[str]]]:
+        """A context in which a program runs: (the arrays of its states, the names of those that it may overwrite). These are
+        the arrays that only this scope holds; what somebody has looked at, or put here, is copied first."""
+        changing = [n for n in executable.updates if n in executable.states and executable.states[n].tensor is None]
+        with self._lock:
+            states = {n: self._array_for(n, s) for n, s in executable.states.items()}
+            if only_look or not changing:
+                self._readers += 1
+            else:
+                for n in changing:
+                    if self._readers or not self.variables[n]._alone:
+                        states[n] = jnp.array(states[n], copy=True)
+                yield states, changing
+                return
+        try:
+            yield states, changing
+        finally:
+            with self._lock:
+                self._readers -= 1
+
+    def _array_for(self, name: str, state: State) -> Any:
+        found = self.variables.get(name) if state.tensor is None else None
+        array = state.tensor._value if state.tensor is not None else None if found is None else found._array
+        if array is None or getattr(array, "is_deleted", bool)():
+            raise errors.RuntimeError_(
+                f"Executor.run: variable {name} has no value in the scope; run the startup program first"
+            )
+        if array.shape != state.value.trials[0]:
+            raise errors.ValueError_(
+                f"Executor.run: variable {name} has shape {list(array.shape)} in the scope, the program needs "
+                f"{list(state.value.trials[0])}; another program may have a variable of this name"
+            )
+        return array
 
     def put(self, state: State, array: Any) -> None:
         if state.tensor is not None:
@@ -216,12 +264,7 @@ class Executor:
             ValueError: an input is missing, has another type or shape than its variable, or a name is unknown.
             RuntimeError: a parameter has no value, the startup program was not run.
         """
-        if program is None:
-            program = default_main_program()
-        if isinstance(program, CompiledProgram):
-            program = program._program
-        if not isinstance(program, Program):
-            raise errors.TypeError_(f"Executor.run: program must be a Program, got {errors.describe(program)}")
+        program = _program_of("Executor.run", program)
         with set_mode(program=None, amp=None):
             return self._run(program, feed, fetch_list, scope or global_scope(), return_numpy, not use_prune)
 
@@ -229,7 +272,22 @@ class Executor:
         self, program: Program, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, updates: bool
     ) -> list[Any]:
         fetches = [_fetched(program, f) for f in _flat(fetch_list)]
-        values = [f for f in fetches if isinstance(f, Value)]
+        executable = self._executable(program, [f for f in fetches if isinstance(f, Value)], updates)
+        feeds = self._feeds(program, executable, feed)
+        words = _words(program, executable.ticks) if executable.ticks else None
+        with scope.taken(executable) as (states, alone), _seeded(program):
+            found, new = executable.run(feeds, states, words, alone)
+            seen = {id(a) for a in (*found, *feeds.values(), *states.values())}
+            for name, array in new.items():
+                scope.put(program.states[name], array)
+                if name in alone:
+                    scope.variables[name]._alone = not executable.on_host and id(array) not in seen
+        source = iter(found)
+        arrays = [next(source) if isinstance(f, Value) else f for f in fetches]
+        return [_to_numpy(a) for a in arrays] if return_numpy else [_make(a) for a in arrays]
+
+    @staticmethod
+    def _executable(program: Program, values: list[Value], updates: bool) -> Any:
         key = (program.version, tuple(values), updates)
         executable = program.executables.get(key)
         if executable is None:
@@ -239,30 +297,45 @@ class Executor:
             if buckets is not None:
                 executable = BucketedExecutable(executable, buckets)
             program.executables[key] = executable
-        feeds = self._feeds(program, executable, feed)
-        states = {}
-        for name, state in executable.states.items():
-            array = scope.array_of(state)
-            if array is None:
-                raise errors.RuntimeError_(
-                    f"Executor.run: variable {name} has no value in the scope; run the startup program first"
-                )
-            if array.shape != state.value.trials[0]:
-                raise errors.ValueError_(
-                    f"Executor.run: variable {name} has shape {list(array.shape)} in the scope, the program needs "
-                    f"{list(state.value.trials[0])}; another program may have a variable of this name"
-                )
-            states[name] = array
-        words = None
-        if executable.ticks:
-            words = _words(program, executable.ticks)
-        with _seeded(program):
-            found, new = executable.run(feeds, states, words)
-        for name, array in new.items():
-            scope.put(program.states[name], array)
-        source = iter(found)
-        arrays = [next(source) if isinstance(f, Value) else f for f in fetches]
-        return [_to_numpy(a) for a in arrays] if return_numpy else [_make(a) for a in arrays]
+        return executable
+
+    @errors.clean
+    def warm_up(
+        self,
+        program: Any = None,
+        feed: Any = None,
+        fetch_list: Any = None,
+        scope: Scope | None = None,
+        use_prune: bool = False,
+        background: bool = False,
+    ) -> threading.Thread | None:
+        """Compile a program before its first run; nothing runs, and no variable changes. With the persistent cache on (it is
+        by default), the executable is also there for other processes.
+
+        Args:
+            program, feed, fetch_list, scope, use_prune: as for `run`; InputSpecs whose lengths are all known may stand for
+                arrays. The variables of the program must have values.
+            background: compile in a thread, which is returned; a run that needs the program waits for it.
+
+        Raises:
+            ValueError: as for `run`, or an InputSpec with open lengths.
+            NotImplementedError: an operator runs on the host between executables.
+
+        Example:
+            >>> exe = paddle.static.Executor()
+            >>> exe.warm_up(paddle.static.Program(), background=True).join()
+        """
+        program = _program_of("Executor.warm_up", program)
+        if isinstance(feed, dict):
+            feed = {n: _zeros(n, x) if isinstance(x, InputSpec) else x for n, x in feed.items()}
+        with set_mode(program=None, amp=None):
+            fetches = [_fetched(program, f) for f in _flat(fetch_list)]
+            executable = self._executable(program, [f for f in fetches if isinstance(f, Value)], not use_prune)
+            feeds = self._feeds(program, executable, feed)
+            with (scope or global_scope()).taken(executable, only_look=True) as (states, alone):
+                specs = {n: jax.ShapeDtypeStruct(a.shape, a.dtype) for n, a in states.items()}
+            words = np.zeros(4, np.uint32) if executable.ticks else None
+            return executable.compile(feeds, specs, words, alone, background)
 
     @staticmethod
     def _feeds(program: Program, executable: Any, feed: Any) -> dict[str, Any]:
@@ -285,6 +358,22 @@ class Executor:
                     f"Executor.run: the program needs the input {name!r}, which feed does not have"
                 )
         return feeds
+
+
+def _program_of(name: str, program: Any) -> Program:
+    if program is None:
+        program = default_main_program()
+    if isinstance(program, CompiledProgram):
+        program = program._program
+    if not isinstance(program, Program):
+        raise errors.TypeError_(f"{name}: program must be a Program, got {errors.describe(program)}")
+    return program
+
+
+def _zeros(name: str, spec: InputSpec) -> np.ndarray:
+    if any(d is None or d < 0 for d in spec.shape):
+        raise errors.ValueError_(f"Executor.warm_up: every length of {name!r} must be known to compile, got {spec}")
+    return np.zeros(spec.shape, spec.dtype.numpy if spec.dtype is not None else np.float32)
 
 
 def _flat(fetch_list: Any) -> list:
