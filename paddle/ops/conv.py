@@ -170,6 +170,11 @@ def _transposed(name, n, x, weight, bias, stride, padding, output_padding, dilat
             f"large for x of shape {list(x.shape)}"
         )
     full = [(s - p[0], s - p[1] + e) for s, p, e in zip(spans, pads, extra)]
+    outs = tuple(l + e for l, e in zip(smallest, extra))
+    geometry = Geometry(stride, tuple(pads), dilation, groups, last, outs, kernel)
+    out = input_gradient(x, weight, geometry) if geometry.outs == lengths else None
+    if out is not None:
+        return _add_bias(name, out, bias, last)
     flipped = jnp.flip(weight, range(2, n + 2)).reshape(groups, channels // groups, *weight.shape[1:])
     turned = jnp.swapaxes(flipped, 1, 2).reshape(groups * weight.shape[1], channels // groups, *kernel)
     return _add_bias(name, convolve(x, turned, (1,) * n, full, dilation, groups, last, stride), bias, last)

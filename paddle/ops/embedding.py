@@ -15,6 +15,7 @@ from ..engine.promotion import same_type
 from ..engine.row_sparse import RowSparse
 from ..engine.tape import Node
 from ..engine.tensor import Tensor, _make
+from . import contraction
 from .checks import check_ids
 
 nn_op = functools.partial(op, method=False)
@@ -44,7 +45,7 @@ def linear(x, weight, bias=None):
             f"linear: the last axis of x, of shape {list(x.shape)}, does not fit the weight of "
             f"shape {list(weight.shape)}"
         )
-    out = jnp.matmul(x, weight)
+    out = contraction.matmul(x, weight)
     if bias is None:
         return out
     same_type("linear", x, bias)

@@ -11,6 +11,7 @@ from ..engine.op import api, op
 from ..engine.promotion import promote, same_type
 from ..engine.tensor import Tensor
 from ..engine.value import ABSTRACT
+from . import contraction
 from .reduction import check_tensor, reduction_axes, sum_dtype, tensor_axis
 
 
@@ -70,8 +71,8 @@ def matmul(x, y, transpose_x=False, transpose_y=False):
         raise errors.ValueError_(f"matmul: the leading axes do not broadcast, {_shapes(x=x, y=y)}") from None
     if a.dtype != b.dtype:
         dtype = jnp.promote_types(a.dtype, b.dtype) if jnp.iscomplexobj(a) or jnp.iscomplexobj(b) else a.dtype
-        a, b = a.astype(dtype), b.astype(dtype)
-    return jnp.matmul(a, b)
+        x, y = x.astype(dtype), y.astype(dtype)
+    return contraction.matmul(x, y, transpose_x, transpose_y)
 
 
 def _rmatmul(x, y):
@@ -110,7 +111,7 @@ def bmm(x, y):
         raise errors.ValueError_(
             f"bmm: the batch sizes must be equal, and the width of x and the height of y, got {_shapes(x=x, y=y)}"
         )
-    return jnp.matmul(x, y)
+    return contraction.matmul(x, y)
 
 
 @op(aliases={"tensor": "y"})
