@@ -2,13 +2,15 @@
 
 A cell is an elementwise function of the projected input z, the projected state u and the state itself. What is linear
 stays outside of it, so that the input is projected for all times in one matrix product, and the gradient of the weights
-is one product, too, instead of a sum that grows inside the loop.
+is one product, too, instead of a sum that grows inside the loop. The gradient of a cell is linear in what comes from
+later times; its factors do not depend on the loop and are computed for all times at once.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,34 +24,87 @@ from ..engine.value import ABSTRACT
 nn_op = functools.partial(op, method=False, export=False)
 
 
-def _tanh_cell(z, u, h):
-    return (jnp.tanh(z + u),)
+class _Cell(NamedTuple):
+    gates: int
+    states: int
+    step: Callable  # (z, u, *states) -> (new states, what the gradient needs of this step)
+    factors: Callable  # (what the gradient needs, *states) -> factors, for any number of steps
+    pull: Callable  # (factors, *gradients of new states) -> those of z, of u (None: the same) and, apart from u, of the states
 
 
-def _relu_cell(z, u, h):
-    return (jax.nn.relu(z + u),)
+def _simple(function: Callable, slope: Callable) -> _Cell:
+    """h' = function(z + u), whose derivative is slope(h')."""
+
+    def step(z, u, h):
+        new = function(z + u)
+        return (new,), (new,)
+
+    def pull(factors, d_h):
+        d = factors[0] * d_h
+        return d, None, (None,)
+
+    return _Cell(1, 1, step, lambda kept, h: (slope(kept[0]),), pull)
 
 
-def _lstm_cell(z, u, h, c):
-    i, f, g, o = jnp.split(z + u, 4, -1)
-    c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-    return jax.nn.sigmoid(o) * jnp.tanh(c), c
+def _lstm_step(z, u, h, c):
+    gates = (
+        z + u
+    )  # the sigmoid of all in one loop, also of g: a loop over parts of the array runs much slower on the CPU
+    s = jax.nn.sigmoid(gates)
+    i, f, _, o = jnp.split(s, 4, -1)
+    g = jnp.tanh(jnp.split(gates, 4, -1)[2])
+    c = f * c + i * g
+    t = jnp.tanh(c)
+    return (o * t, c), (s, g, t)
 
 
-def _gru_cell(z, u, h):
-    (z_r, z_u, z_c), (u_r, u_u, u_c) = jnp.split(z, 3, -1), jnp.split(u, 3, -1)
-    update = jax.nn.sigmoid(z_u + u_u)
-    candidate = jnp.tanh(z_c + jax.nn.sigmoid(z_r + u_r) * u_c)
-    return (update * h + (1 - update) * candidate,)
+def _lstm_factors(kept, h, c):
+    s, g, t = kept
+    i, f, _, o = jnp.split(s, 4, -1)
+    of_gates = jnp.concatenate([g * i * (1 - i), c * f * (1 - f), i * (1 - g * g), t * o * (1 - o)], -1)
+    return of_gates, o * (1 - t * t), f
 
 
-# The elementwise part of each cell and how many gates and states it has.
+def _lstm_pull(factors, d_h, d_c):
+    of_gates, through, f = factors
+    d_c = d_c + d_h * through
+    return of_gates * jnp.concatenate([d_c, d_c, d_c, d_h], -1), None, (None, d_c * f)
+
+
+def _gru_step(z, u, h):
+    size = h.shape[-1]
+    s = jax.nn.sigmoid(z[..., : 2 * size] + u[..., : 2 * size])
+    reset, update = jnp.split(s, 2, -1)
+    u_c = u[..., 2 * size :]
+    candidate = jnp.tanh(z[..., 2 * size :] + reset * u_c)
+    return (update * h + (1 - update) * candidate,), (s, candidate, u_c)
+
+
+def _gru_factors(kept, h):
+    s, candidate, u_c = kept
+    reset, update = jnp.split(s, 2, -1)
+    inner = (1 - update) * (1 - candidate * candidate)
+    gates = [inner * u_c * reset * (1 - reset), (h - candidate) * update * (1 - update)]
+    return jnp.concatenate([*gates, inner], -1), jnp.concatenate([*gates, inner * reset], -1), update
+
+
+def _gru_pull(factors, d_h):
+    of_z, of_u, update = factors
+    d = jnp.concatenate([d_h, d_h, d_h], -1)
+    return of_z * d, of_u * d, (d_h * update,)
+
+
 CELLS = {
-    "LSTM": (_lstm_cell, 4, 2),
-    "GRU": (_gru_cell, 3, 1),
-    "RNN_TANH": (_tanh_cell, 1, 1),
-    "RNN_RELU": (_relu_cell, 1, 1),
+    "LSTM": _Cell(4, 2, _lstm_step, _lstm_factors, _lstm_pull),
+    "GRU": _Cell(3, 1, _gru_step, _gru_factors, _gru_pull),
+    "RNN_TANH": _simple(jnp.tanh, lambda h: 1 - h * h),
+    "RNN_RELU": _simple(jax.nn.relu, lambda h: (h > 0).astype(h.dtype)),
 }
+
+
+def _project(x, weight, bias):
+    out = x @ weight.T
+    return out if bias is None else out + bias
 
 
 def _run(cell, reverse, keep, z, state, weight, bias, projection, mask):
@@ -57,13 +112,12 @@ def _run(cell, reverse, keep, z, state, weight, bias, projection, mask):
 
     def step(state, now):
         z, seen = now
-        u = state[0] @ weight.T if bias is None else state[0] @ weight.T + bias
-        new, pull = jax.vjp(cell, z, u, *state) if keep else (cell(z, u, *state), None)
+        new, kept = cell.step(z, _project(state[0], weight, bias), *state)
         inner = None if projection is None else new[0]
         if projection is not None:
             new = (new[0] @ projection, *new[1:])
         after = new if seen is None else tuple(jnp.where(seen, n, s) for n, s in zip(new, state))
-        return after, (new[0], (state[0], inner, pull) if keep else None)
+        return after, (new[0], (state, inner, kept) if keep else None)
 
     last, (outputs, saved) = jax.lax.scan(step, state, (z, mask), reverse=reverse)
     return last, outputs, saved
@@ -80,20 +134,23 @@ def _recur_forward(cell, reverse, z, state, weight, bias, projection, mask):
 
 
 def _recur_backward(cell, reverse, saved, cotangents):
-    (before, inner, pulls), weight, bias, projection, mask = saved
+    (before, inner, kept), weight, bias, projection, mask = saved
 
     def step(d_state, now):
-        d_out, pull, seen = now
+        d_out, factors, seen = now
         d_new = d_state if seen is None else tuple(jnp.where(seen, d, 0) for d in d_state)
         d_h = d_new[0] + d_out
-        d_z, d_u, *d_before = pull((d_h if projection is None else d_h @ projection.T, *d_new[1:]))
-        d_before[0] = d_before[0] + d_u @ weight
+        d_z, d_u, d_before = cell.pull(factors, d_h if projection is None else d_h @ projection.T, *d_new[1:])
+        by_u = (d_z if d_u is None else d_u) @ weight
+        d_before = [by_u if d_before[0] is None else by_u + d_before[0], *d_before[1:]]
         if seen is not None:
             d_before = [jnp.where(seen, 0, d) + b for d, b in zip(d_state, d_before)]
         return tuple(d_before), (d_z, d_u, None if projection is None else d_h)
 
-    d_state, (d_z, d_u, d_h) = jax.lax.scan(step, cotangents[0], (cotangents[1], pulls, mask), reverse=not reverse)
-    d_weight = jnp.einsum("tbg,tbh->gh", d_u, before)
+    times = (cotangents[1], cell.factors(kept, *before), mask)
+    d_state, (d_z, d_u, d_h) = jax.lax.scan(step, cotangents[0], times, reverse=not reverse)
+    d_u = d_z if d_u is None else d_u
+    d_weight = jnp.einsum("tbg,tbh->gh", d_u, before[0])
     d_bias = None if bias is None else d_u.sum((0, 1))
     d_projection = None if projection is None else jnp.einsum("tbr,tbh->rh", inner, d_h)
     return d_z, d_state, d_weight, d_bias, d_projection, None
@@ -103,10 +160,10 @@ _recur.defvjp(_recur_forward, _recur_backward)
 
 
 def _read(name, mode, x, states, weights):
-    """Check shapes and types; returns (elementwise part, initial states)."""
-    cell, gates, n_states = CELLS[mode]
+    """Check shapes and types; returns (cell, initial states)."""
+    cell = CELLS[mode]
     weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
-    inner = weight_ih.shape[0] // gates
+    inner = weight_ih.shape[0] // cell.gates
     outer = weight_hh.shape[1]
     batch = x.shape[-2]
     if x.shape[-1] != weight_ih.shape[1]:
@@ -117,11 +174,11 @@ def _read(name, mode, x, states, weights):
         raise errors.ValueError_(
             f"{name}: the input must have the type of the weights, {weight_ih.dtype.name}, got {x.dtype.name}"
         )
-    sizes = (outer, inner)[:n_states]
+    sizes = (outer, inner)[: cell.states]
     if states is None:
         return cell, tuple(jnp.zeros((batch, size), x.dtype) for size in sizes)
-    if len(states) != n_states:
-        raise errors.ValueError_(f"{name}: there must be {n_states} states, got {len(states)}")
+    if len(states) != cell.states:
+        raise errors.ValueError_(f"{name}: there must be {cell.states} states, got {len(states)}")
     for state, size in zip(states, sizes):
         if state.shape != (batch, size):
             raise errors.ValueError_(f"{name}: a state must have shape {[batch, size]}, got {list(state.shape)}")
@@ -130,11 +187,6 @@ def _read(name, mode, x, states, weights):
                 f"{name}: a state must have the type of the input, {x.dtype.name}, got {state.dtype.name}"
             )
     return cell, tuple(states)
-
-
-def _project(x, weight, bias):
-    out = x @ weight.T
-    return out if bias is None else out + bias
 
 
 @nn_op(name="rnn", save="residuals")
@@ -203,5 +255,5 @@ def rnn_step(x, states, weights, mode):
         raise errors.ValueError_(f"rnn_cell: the input must be 2-D, got shape {list(x.shape)}")
     cell, state = _read("rnn_cell", mode, x, states, weights)
     weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
-    new = cell(_project(x, weight_ih, bias_ih), _project(state[0], weight_hh, bias_hh), *state)
+    new, _ = cell.step(_project(x, weight_ih, bias_ih), _project(state[0], weight_hh, bias_hh), *state)
     return new if projection is None else (new[0] @ projection, *new[1:])

@@ -158,7 +158,7 @@ def test_outputs_behind_the_end_are_zero_and_states_stay():
 @pytest.mark.parametrize("reverse", [False, True])
 def test_gradients_of_masked_loops(mode, reverse):
     # The official gradients of the reverse weights are wrong with lengths and initial states.
-    _, gates, n = recurrent.CELLS[mode]
+    gates, n, *_ = recurrent.CELLS[mode]
     rng = np.random.RandomState(0)
     shapes = [(2, 3, 2), *[(2, 3)] * n, (gates * 3, 2), (gates * 3, 3), (gates * 3,), (gates * 3,)]
     lengths = paddle.to_tensor([3, 1])
@@ -171,7 +171,7 @@ def test_gradients_of_masked_loops(mode, reverse):
 
 @pytest.mark.parametrize("mode, projection", [("LSTM", None), ("LSTM", (2, 1)), ("GRU", None)])
 def test_second_order(mode, projection):
-    _, gates, _ = recurrent.CELLS[mode]
+    gates, *_ = recurrent.CELLS[mode]
     rng = np.random.RandomState(0)
     arrays = [rng.randn(1, 2, 1), rng.randn(gates * 2, 1), rng.randn(gates * 2, 1 if projection else 2)]
     arrays += [rng.randn(*projection)] if projection else []

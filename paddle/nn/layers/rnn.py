@@ -96,7 +96,7 @@ class _Cell(RNNCellBase):
                 f"{kind}: proj_size must be smaller than hidden_size, got {proj_size} and {hidden_size}"
             )
         self.input_size, self.hidden_size, self._name = input_size, hidden_size, name
-        rows = recurrent.CELLS[self._mode][1] * hidden_size
+        rows = recurrent.CELLS[self._mode].gates * hidden_size
         bound = hidden_size**-0.5
 
         def parameter(shape: list[int], attr: Any, is_bias: bool = False) -> Any:
@@ -400,7 +400,7 @@ class _Network(LayerList):
             cells: Any = [make(size) for _ in range(self.num_directions)]
             self.append(RNN(cells[0], False, time_major) if len(cells) == 1 else BiRNN(cells[0], cells[1], time_major))
         self.mode = self._cells()[0]._mode
-        self.state_components = recurrent.CELLS[self.mode][2]
+        self.state_components = recurrent.CELLS[self.mode].states
         kinds = [n for n, attr in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), attrs) if attr is not False]
         suffixes = ("", "_reverse")[: self.num_directions]
         names = [f"{n}_l{i}{suffix}" for i in range(num_layers) for suffix in suffixes for n in kinds]
