@@ -22,6 +22,7 @@ from ..engine.random import advanced
 from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
 from .ahead import Ahead
+from .layout import inside as channels_last_inside
 from .open_lengths import as_array, is_open, lengths_of
 from .program import Block, Graph, Operator, Pullback, read_from_outside
 from .record import HostKernel, _forward, compute, reads_elements
@@ -302,7 +303,7 @@ class Executable:
         self.ticks = graph.ticks
         self.on_host = any(is_host(o) for o in self.operators)
         self._segments: list[Any] | None = None
-        self._jit = jax.jit(named("program", self._call), donate_argnums=(0,))
+        self._jit = jax.jit(named("program", channels_last_inside(self.operators, self._call)), donate_argnums=(0,))
         self.ahead = Ahead()
 
     # ---- as one executable ----

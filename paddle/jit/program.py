@@ -15,6 +15,7 @@ from ..engine.random import generator
 from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
 from ..ir.interpret import Tape
+from ..ir.layout import inside as channels_last_inside
 from ..ir.program import Graph, Operator
 from ..ir.run import Environment, NeedsHost, check_closed, execute, named, needs_host
 from .outside import own
@@ -50,11 +51,13 @@ class GraphFunction:
         self.effects = any(getattr(o.kernel, "effect", False) for o in operators)
         self._own_gradient = gradient
         roles = ("",) * (len(values) + bool(ticks))
+        run = channels_last_inside(operators, self._run)
         if gradient is None:
-            self.kernel = Kernel(self._run, "run_program", roles, save="residuals")
+            self.kernel = Kernel(run, "run_program", roles, save="residuals")
         else:
-            self.kernel = Kernel(self._run, "run_program", roles, gradient=self._gradient)
-        self._replacing = jax.jit(named("run_program", self._run_replacing), donate_argnums=(0,))
+            self.kernel = Kernel(run, "run_program", roles, gradient=self._gradient)
+        replacing = channels_last_inside(operators, self._run_replacing)
+        self._replacing = jax.jit(named("run_program", replacing), donate_argnums=(0,))
 
     def _environment(self, arrays: Any) -> Environment:
         words = None

@@ -20,6 +20,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from ..engine import onednn
+from ..ir import layout
 from . import window
 from .convolution import convolve
 
@@ -316,3 +317,14 @@ def _by_weight(x, g, geometry):
 
 
 _conv = _primitive("convolution", _conv_shape, _plain_convolution, _conv_form, (_conv_by_a, _conv_by_b))
+
+
+@layout.rule("convolution")
+def _channels_last(given: list, equation: Any) -> Any:
+    """Within programs the activations of a convolution have channels last (see `ir.layout`)."""
+    kind, geometry = equation.params["kind"], equation.params["geometry"]
+    if geometry.last:
+        return None
+    a, b = given[0].in_order(True), given[1].in_order(kind == "weight gradient")
+    found = _convolution(kind, a, b, geometry._replace(last=True))
+    return layout.Held(found) if kind == "weight gradient" else layout.Held(last=found)

@@ -1,0 +1,91 @@
+"""Runs functions of a test module in several processes that stay for the whole module: starting them costs seconds."""
+
+import contextlib
+import functools
+import importlib.util
+import inspect
+import multiprocessing
+import os
+import time
+import traceback
+
+import pytest
+
+from paddle.distributed.launch.main import free_ports
+
+
+@functools.cache
+def _module(path):
+    """Test modules have no names by which another process could import them."""
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _serve(rank, size, port, pipe):
+    os.environ.update(PADDLE_TRAINER_ID=str(rank), PADDLE_TRAINERS_NUM=str(size), PADDLE_MASTER=f"127.0.0.1:{port}")
+    import paddle
+
+    paddle.distributed.init_parallel_env()
+    while True:
+        task = pipe.recv()
+        if task is None:
+            break
+        path, name, args = task
+        try:
+            pipe.send((True, getattr(_module(path), name)(rank, *args)))
+        except BaseException:
+            pipe.send((False, traceback.format_exc()))
+
+
+class Job:
+    """`run(function, *args)` calls function(rank, *args) in all processes and gives the list of the results."""
+
+    def __init__(self, size):
+        context = multiprocessing.get_context("spawn")
+        port = free_ports(1, None)[0]
+        self.pipes, self.processes = [], []
+        for rank in range(size):
+            here, there = context.Pipe()
+            process = context.Process(target=_serve, args=(rank, size, port, there), daemon=True)
+            process.start()
+            self.pipes.append(here)
+            self.processes.append(process)
+
+    def run(self, function, *args, timeout=60):
+        if not self.processes:
+            pytest.fail("the processes were ended after an earlier failure")
+        for pipe in self.pipes:
+            pipe.send((inspect.getfile(function), function.__name__, args))
+        end, answers = time.monotonic() + timeout, {}
+        while len(answers) < len(self.pipes):
+            for rank, pipe in enumerate(self.pipes):
+                if rank not in answers and pipe.poll(0.01):
+                    answers[rank] = pipe.recv()
+            failed = [f"rank {rank}:\n{text}" for rank, (well, text) in answers.items() if not well]
+            if time.monotonic() > end or failed:  # the others may wait for those that failed
+                self.close()
+                waiting = sorted(set(range(len(self.pipes))) - set(answers))
+                raise AssertionError("\n".join([f"no answer from {waiting} in {function.__name__}", *failed]))
+        return [answers[rank][1] for rank in range(len(self.pipes))]
+
+    def close(self):
+        for pipe in self.pipes:
+            with contextlib.suppress(OSError):
+                pipe.send(None)
+        for process in reversed(self.processes):  # rank 0 holds the store
+            process.join(2)
+            if process.is_alive():
+                process.kill()
+                process.join()
+        self.processes.clear()
+
+
+def raised(function, *args, **kwargs):
+    """The class and the message of the error of a call."""
+    try:
+        function(*args, **kwargs)
+    except Exception as e:
+        return type(e).__name__, str(e)
+    return None, "no error"
