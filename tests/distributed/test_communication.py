@@ -1,11 +1,9 @@
 """Collectives, transfers and objects between processes, against NumPy and values of the official package (gloo)."""
 
 import datetime
-import pickle
 import time
 import warnings
 
-import ml_dtypes
 import numpy as np
 import pytest
 from _jobs import Job, raised
@@ -443,4 +441,5 @@ def test_store():
     assert 0.1 < time.monotonic() - start < 2
     with pytest.raises(RuntimeError, match="no process answered"):
         TCPStore("127.0.0.1", 1, timeout=0.2)
-    store.close()
+    for each in (other, store):
+        each.close()
