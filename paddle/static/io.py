@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import errors
+from ..engine import errors, flags
 from ..engine.parameter import as_parameter
 from ..engine.tensor import Tensor, _make
 from ..engine.value import Value
@@ -97,7 +98,10 @@ def _put(name: str, scope: Scope, state: State, value: Any) -> None:
 
 @errors.clean
 def save(program: Program, model_path: str, protocol: int = 4, **configs: Any) -> None:
-    """Write the variables of a program: ``model_path.pdparams``, and those of its optimizers: ``model_path.pdopt``.
+    """Write a program: its parameters in ``model_path.pdparams``, the variables of its optimizers in ``model_path.pdopt``,
+    and what it computes in ``model_path.pdmodel``, which `deserialize_program` reads. The steps of optimizers and Python
+    functions have no place in such a file: without the former it holds what comes before training, and none is written of
+    a program with the latter.
 
     Args:
         program: a Program, whose variables have values in the scope.
@@ -118,6 +122,38 @@ def save(program: Program, model_path: str, protocol: int = 4, **configs: Any) -
     plain = {n: a.view(np.uint16) if a.dtype.name == "bfloat16" else a for n, a in params.items()}
     _write_pickle(plain, path + ".pdparams", protocol=protocol)
     _write_pickle(opt, path + ".pdopt", protocol=protocol)
+    content = _program_content(program)
+    if content is not None:
+        with atomic_write(path + ".pdmodel") as f:
+            f.write(content)
+    elif os.path.isfile(path + ".pdmodel"):  # of another program
+        os.remove(path + ".pdmodel")
+
+
+def _program_content(program: Program) -> bytes | None:
+    """A program as a file, without its training where that cannot be written, None when nothing can."""
+    for whole in (True, False):
+        operators = [o for o in program.block.operators if whole or o not in program.training]
+        graph = program.with_operators(operators)
+        if not whole:
+            graph.states = {n: s.copy() for n, s in graph.states.items() if n not in program.training_states}
+            defined = {v for o in operators for v in o.outputs}
+            for state in graph.states.values():
+                state.update = state.update if state.update in defined else None
+            graph.inputs = {n: v for n, v in graph.inputs.items() if n not in program.provided}
+        try:
+            return _as_bytes({**serialize.to_json(graph), "feeds": list(graph.inputs), "fetches": []})
+        except NotImplementedError as e:
+            if flags.debug_level() >= 1:
+                print(
+                    f"[paddle-xla] {'without its training' if whole else 'no'} .pdmodel is written: {e}",
+                    file=sys.stderr,
+                )
+    return None
+
+
+def _as_bytes(document: dict) -> bytes:
+    return json.dumps(document, allow_nan=False, separators=(",", ":")).encode()
 
 
 @errors.clean
@@ -471,8 +507,7 @@ def serialize_program(feed_vars: Any, fetch_vars: Any, **kwargs: Any) -> bytes:
     program = _normalized(
         "serialize_program", _program("serialize_program", kwargs.get("program")), feed_vars, fetch_vars
     )
-    document = serialize.document_of(program, program.feeds, program.fetches)
-    return json.dumps(document, allow_nan=False, separators=(",", ":")).encode()
+    return _as_bytes(serialize.document_of(program, program.feeds, program.fetches))
 
 
 @errors.clean

@@ -309,7 +309,16 @@ def test_files(main, tmp_path):
     want = exe.run(test, FEED, [prediction])[0]
     prefix = str(tmp_path / "saved")
     static.save(main, prefix)
-    assert sorted(os.listdir(tmp_path)) == ["saved.pdopt", "saved.pdparams"]
+    assert sorted(os.listdir(tmp_path)) == ["saved.pdmodel", "saved.pdopt", "saved.pdparams"]
+    with static.scope_guard(static.Scope()):  # what comes before training, as a program of its own
+        program = static.deserialize_program(static.load_from_file(prefix + ".pdmodel"))
+        static.load(program, prefix)
+        np.testing.assert_array_equal(exe.run(program, FEED, [prediction.name])[0], want)
+    whole = str(tmp_path / "parts" / "whole")
+    static.save(test, whole)
+    assert (
+        static.deserialize_program(static.load_from_file(whole + ".pdmodel")).global_block().var(loss.name) is not None
+    )
     state = static.load_program_state(prefix)
     assert set(state) == {"fc_0.w_0", "fc_0.b_0", "fc_0.w_0_velocity_0", "fc_0.b_0_velocity_0"}
     static.set_program_state(main, {n: np.zeros_like(a) for n, a in state.items()})
