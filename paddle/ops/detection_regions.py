@@ -41,9 +41,9 @@ def _check(name: str, x: Any, boxes: Any, boxes_num: Any, output_size: Any, scal
     return window.sizes(name, "output_size", output_size, 2)
 
 
-def _spans(x: Any, boxes: Any, bins: tuple[int, ...], scale: float) -> tuple[int, int] | None:
-    """How many rows and columns of x a bin may read, a power of two; None where reading whole maps is not more work, or
-    where the boxes are not known on the host."""
+def _spans(x: Any, boxes: Any, bins: tuple[int, ...], scale: float, always: bool = False) -> tuple[int, int] | None:
+    """How many rows and columns of x a bin may read, a power of two; None where reading whole maps is not more work (but
+    `always`), or where the boxes are not known on the host."""
     corners = host_value(boxes)
     if corners is None or min(x.shape) < 0:
         return None
@@ -55,7 +55,8 @@ def _spans(x: Any, boxes: Any, bins: tuple[int, ...], scale: float) -> tuple[int
     for side, n, length in zip(sides[::-1], bins, x.shape[2:]):
         need = min(math.ceil((side + 1 + scale) / n) + 3, length)
         found.append(min(1 << (need - 1).bit_length(), length))
-    return (found[0], found[1]) if 4 * bins[1] * found[0] * found[1] < x.shape[2] * x.shape[3] else None
+    less = 4 * bins[1] * found[0] * found[1] < x.shape[2] * x.shape[3]
+    return (found[0], found[1]) if always or less else None
 
 
 def _images(boxes: Any, boxes_num: Any) -> Any:
@@ -211,47 +212,73 @@ def _covered(start: Any, end: Any, length: int) -> Any:
     return (pixel >= jnp.clip(start, 0, length)[..., None]) & (pixel < jnp.clip(end, 0, length)[..., None])
 
 
-def _largest(x: Any, rows: Any, columns: Any) -> Any:
-    """Position of the first largest pixel in every bin of one box, [C, bins, bins]; x is [C, H, W]."""
-    low = jnp.asarray(-jnp.inf, x.dtype)
-    across = jnp.where(columns[:, None, None, :], x, low)  # bins, C, H, W
-    column = jnp.argmax(across, -1)
-    best = jnp.take_along_axis(across, column[..., None], -1)[..., 0]  # bins, C, H
-    row = jnp.argmax(jnp.where(rows[:, None, None, :], best, low), -1)  # bins, bins, C
-    found = row * x.shape[-1] + jnp.take_along_axis(column, jnp.moveaxis(row, 0, -1), -1).transpose(2, 0, 1)
-    return found.transpose(2, 0, 1)
+def _highest(x: Any, levels: int) -> tuple[Any, Any]:
+    """For every pixel the largest value of the 1, 2, 4, ... pixels from it downwards, and the first place where it is, both
+    [levels * N * H * W, C]."""
+    n, c, h, w = x.shape
+    value = jnp.moveaxis(jnp.where(jnp.isnan(x), -jnp.inf, x), 1, -1)
+    place = jnp.broadcast_to(jnp.arange(h * w, dtype=np.int32).reshape(1, h, w, 1), value.shape)
+    values, places = [value], [place]
+    for level in range(levels - 1):
+        below = [jnp.roll(a, -(1 << level), 1) for a in (value, place)]
+        better = (below[0] > value) & (jnp.arange(h) < h - (1 << level))[:, None, None]
+        value, place = (jnp.where(better, *pair) for pair in zip(below, (value, place)))
+        values.append(value)
+        places.append(place)
+    return jnp.stack(values).reshape(-1, c), jnp.stack(places).reshape(-1, c)
 
 
-def _largest_pixel(values: Any, at: Any, rows: Any, columns: Any) -> Any:
-    """The same from the pixels of every bin."""
-    inside = rows[:, None, :, None] & columns[None, :, None, :]
-    p, q, i, j, c = values.shape
-    best = jnp.argmax(jnp.where(inside[..., None], values, -jnp.inf).reshape(p, q, i * j, c), 2)
-    return jnp.take_along_axis(at.reshape(p, q, i * j), best, 2).transpose(2, 0, 1)
+def _largest(x: Any, images: Any, rows: tuple[Any, Any], columns: tuple[Any, Any], spans: tuple[int, int]) -> Any:
+    """The place of the first largest pixel in every bin [boxes, C, bins, bins], from the ends [boxes, bins] of the bins
+    along both axes. Of the rows of a bin two overlapping runs of a power of two are read, of its columns all."""
+    n, c, h, w = x.shape
+    values, places = _highest(x, max(spans[0], 1).bit_length())
+    level = jnp.floor(jnp.log2(jnp.maximum(rows[1] - rows[0], 1) + 0.5)).astype(np.int32)
+    run = jnp.left_shift(1, level)
+    row = jnp.clip(jnp.stack([rows[0], rows[1] - run], -1), 0, h - 1)  # boxes, bins, 2
+    first = ((level * n + images.astype(np.int32)[:, None]) * h)[..., None] + row
+
+    def each(given):
+        start, column, end = given  # [boxes, bins, 2], [boxes, bins] twice
+
+        def step(i, found):
+            j = column + i // 2
+            at = jnp.take(start, i % 2, -1)[:, :, None] * w + jnp.minimum(j, w - 1)[:, None]
+            value, place = values[at], places[at]  # boxes, bins, bins, C
+            better = (value > found[0]) | (value == found[0]) & (place < found[1])
+            better &= (j < end)[:, None, :, None]
+            return jnp.where(better, value, found[0]), jnp.where(better, place, found[1])
+
+        shape = (*start.shape[:2], column.shape[1], c)
+        found = jnp.full(shape, -jnp.inf, x.dtype), jnp.full(shape, h * w - 1, np.int32)
+        return jax.lax.fori_loop(0, 2 * spans[1], step, found)[1].transpose(0, 3, 1, 2)
+
+    arrays = (first, *columns)
+    together = max(1, _AT_ONCE // max(1, rows[0].shape[1] * columns[0].shape[1] * c))
+    if len(images) <= together:
+        return each(arrays)
+    parts = [each([a[i : i + together] for a in arrays]) for i in range(0, len(images), together)]
+    return jnp.concatenate(parts)
 
 
 @op(method=False, export=False, name="roi_pool", scalars="spatial_scale")
 def _roi_pool(x, boxes, boxes_num, output_size, spatial_scale, spans):
+    n, c, h, w = x.shape
     x1, y1, x2, y2 = _round(_wide(boxes) * spatial_scale).T
-    masks = []
-    for start, end, bins, length in ((y1, y2, output_size[0], x.shape[2]), (x1, x2, output_size[1], x.shape[3])):
+    ends = []
+    for start, end, bins, length in ((y1, y2, output_size[0], h), (x1, x2, output_size[1], w)):
         width = jnp.maximum(end - start + 1, 1)[:, None] / bins
         k = jnp.arange(bins, dtype=width.dtype)
         start = start[:, None]
-        masks.append(_covered(jnp.floor(k * width) + start, jnp.ceil((k + 1) * width) + start, length))
-    rows, columns = masks
-    images = _images(boxes, boxes_num)
-    fixed = jax.lax.stop_gradient(x)
-    if spans is None or not x.shape[0]:
-        at = _for_each_box(_largest, fixed, images, rows, columns)
-    else:
-        at = _from_pixels(_largest_pixel, fixed, images, _windows(rows, spans[0]), _windows(columns, spans[1]))
-    n, c, h, w = x.shape
+        edges = jnp.floor(k * width) + start, jnp.ceil((k + 1) * width) + start
+        ends.append(tuple(jnp.clip(jnp.nan_to_num(e), 0, length).astype(np.int32) for e in edges))
     if not n:
-        return jnp.zeros(at.shape, x.dtype)
+        return jnp.zeros((boxes.shape[0], c, *output_size), x.dtype)
+    images = _images(boxes, boxes_num)
+    at = _largest(jax.lax.stop_gradient(x), images, *ends, spans)
     values = x.reshape(n, c, h * w)[images[:, None, None, None], jnp.arange(c)[:, None, None], at]
-    filled = rows.any(-1)[:, None, :, None] & columns.any(-1)[:, None, None, :]
-    return jnp.where(filled, values, 0)
+    rows, columns = (first < end for first, end in ends)
+    return jnp.where(rows[:, None, :, None] & columns[:, None, None, :], values, 0)
 
 
 @api(method=False)
@@ -266,7 +293,7 @@ def roi_pool(x, boxes, boxes_num, output_size, spatial_scale=1.0):
         [1, 3, 2, 2]
     """
     bins = _check("roi_pool", x, boxes, boxes_num, output_size, spatial_scale)
-    spans = _spans(x, boxes, bins, spatial_scale)
+    spans = _spans(x, boxes, bins, spatial_scale, True) or (x.shape[2], x.shape[3])
     return _roi_pool(x, boxes.detach(), boxes_num, bins, float(spatial_scale), spans)
 
 
