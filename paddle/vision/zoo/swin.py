@@ -1,4 +1,5 @@
-"""Swin Transformer (Liu et al., "Swin Transformer: hierarchical vision transformer using shifted windows", 2021)."""
+"""Swin Transformer (Liu et al., "Swin Transformer: hierarchical vision transformer using shifted windows", 2021);
+keys of the weights as in PaddleClas."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import numpy as np
 from ... import concat, nn, to_tensor
 from ...engine import errors
 from ...nn import functional as F
-from .blocks import Mlp, classifier, token
+from .blocks import Mlp, PatchEmbed, classifier, token
 from .registry import register
 from .vit import relative_index
 
@@ -41,15 +42,16 @@ class WindowAttention(nn.Layer):
     def __init__(self, width: int, heads: int, edge: int):
         super().__init__()
         self.heads = heads
-        self.table = token(self, (2 * edge - 1) ** 2, heads)
+        self.relative_position_bias_table = token(self, (2 * edge - 1) ** 2, heads)
+        self.register_buffer("relative_position_index", to_tensor(relative_index(edge)))
         self.qkv = nn.Linear(width, 3 * width)
         self.proj = nn.Linear(width, width)
-        self.register_buffer("index", to_tensor(relative_index(edge).ravel()), persistable=False)
 
     def forward(self, x: Any, mask: Any = None) -> Any:
         n, length, width = x.shape
         q, k, v = self.qkv(x).reshape([n, length, 3, self.heads, width // self.heads]).unbind(2)
-        bias = self.table.index_select(self.index).reshape([1, length, length, self.heads]).transpose([0, 3, 1, 2])
+        bias = self.relative_position_bias_table.index_select(self.relative_position_index.flatten())
+        bias = bias.reshape([1, length, length, self.heads]).transpose([0, 3, 1, 2])
         if mask is not None:
             bias = (bias + mask.unsqueeze(1)).tile([n // mask.shape[0], 1, 1, 1])
         else:
@@ -87,12 +89,25 @@ class Merge(nn.Layer):
 
     def __init__(self, width: int):
         super().__init__()
-        self.norm = nn.LayerNorm(4 * width)
         self.reduction = nn.Linear(4 * width, 2 * width, bias_attr=False)
+        self.norm = nn.LayerNorm(4 * width)
 
     def forward(self, x: Any) -> Any:
         corners = [x[:, i::2, j::2] for j in (0, 1) for i in (0, 1)]
         return self.reduction(self.norm(concat(corners, axis=-1)))
+
+
+class Stage(nn.Layer):
+    """Blocks, then a smaller picture."""
+
+    def __init__(self, width: int, depth: int, heads: int, edge: int, size: int, last: bool):
+        super().__init__()
+        shifts = [edge // 2 if j % 2 and size > edge else 0 for j in range(depth)]
+        self.blocks = nn.Sequential(*(Block(width, heads, edge, shift, size) for shift in shifts))
+        self.downsample = nn.Identity() if last else Merge(width)
+
+    def forward(self, x: Any) -> Any:
+        return self.downsample(self.blocks(x))
 
 
 class Swin(nn.Layer):
@@ -116,27 +131,25 @@ class Swin(nn.Layer):
         num_classes: int = 1000,
     ):
         super().__init__()
-        self.patch = nn.Conv2D(3, width, 4, stride=4)
-        self.patch_norm = nn.LayerNorm(width)
-        layers: list[nn.Layer] = []
-        size = img_size // 4
+        self.patch_embed = PatchEmbed(4, width, norm=True)
+        self.layers = nn.LayerList()
+        size = self.size = img_size // 4
         for i, (depth, h) in enumerate(zip(depths, heads)):
-            if i > 0:
-                layers.append(Merge(width))
-                width, size = 2 * width, size // 2
             edge = min(window, size)
             if size % edge or (i < 3 and size % 2):
                 raise errors.ValueError_(
                     f"Swin: img_size, {img_size} gives stage {i + 1} an edge of {size}, which windows of {window} do not fill"
                 )
-            layers += [Block(width, h, edge, edge // 2 if j % 2 and size > edge else 0, size) for j in range(depth)]
-        self.layers = nn.Sequential(*layers)
-        self.norm = nn.LayerNorm(width)
-        self.head = classifier(width, num_classes)
+            self.layers.append(Stage(width * 2**i, depth, h, edge, size, i == 3))
+            size //= 2
+        self.norm = nn.LayerNorm(8 * width)
+        self.head = classifier(8 * width, num_classes)
 
     def forward(self, x: Any) -> Any:
-        x = self.patch_norm(self.patch(x).transpose([0, 2, 3, 1]))
-        return self.head(self.norm(self.layers(x)).mean([1, 2]))
+        x = self.patch_embed(x).reshape([x.shape[0], self.size, self.size, -1])
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x).mean([1, 2]))
 
 
 SIZES = {
@@ -147,6 +160,8 @@ SIZES = {
 }
 for _name, (_width, _depths, _heads) in SIZES.items():
     _options = {"width": _width, "depths": _depths, "heads": _heads}
-    register("swin", Swin, {f"swin_{_name}_patch4_window7_224": _options})
-    if _name in ("base", "large"):
-        register("swin", Swin, {f"swin_{_name}_patch4_window12_384": {**_options, "window": 12, "img_size": 384}})
+    for _family in ("swin", "swin_transformer"):  # the names of timm and of PaddleClas
+        register("swin", Swin, {f"{_family}_{_name}_patch4_window7_224": _options})
+        if _name in ("base", "large"):
+            _wide = {**_options, "window": 12, "img_size": 384}
+            register("swin", Swin, {f"{_family}_{_name}_patch4_window12_384": _wide})
