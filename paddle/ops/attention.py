@@ -14,6 +14,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.op import api, op
 from .activation import wide
+from .contraction import matmul
 from .dropout import keep
 
 nn_op = functools.partial(op, method=False, export=False)
@@ -76,18 +77,25 @@ def _attend_and_weigh(q, k, v, mask, causal, scale, drop):
         raise errors.ValueError_(f"{name}: the {heads} heads of query must be a multiple of the {shared} heads of key")
     if shared != heads:
         k, v = (jnp.repeat(a, heads // shared, 2) for a in (k, v))
-    scores = wide(jnp.einsum("bqhd,bkhd->bhqk", q, k)) * scale
+    q, k, v = (jnp.swapaxes(a, 1, 2) for a in (q, k, v))
+    scores = wide(matmul(q, k, transpose_y=True)) * scale
     if mask is not None:
         scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == np.bool_ else scores + mask.astype(scores.dtype)
     if causal:
         scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
-    if mask is None and not causal:
-        weights = jax.nn.softmax(scores, -1)
-    else:  # a position that may see no key at all gives 0, not NaN
-        seen = jnp.any(scores > -jnp.inf, -1, keepdims=True) | jnp.any(jnp.isnan(scores), -1, keepdims=True)
-        weights = jnp.where(seen, jax.nn.softmax(jnp.where(seen, scores, 0), -1), 0)
-    weights = drop(weights).astype(q.dtype)
-    return jnp.einsum("bhqk,bkhd->bqhd", weights, v), weights
+    top = jax.lax.stop_gradient(jnp.max(scores, -1, keepdims=True, initial=-jnp.inf))
+    blind = mask is not None or causal or k.shape[2] == 0  # a position that may see no key at all gives 0, not NaN
+    if blind:
+        top = jnp.where(top == -jnp.inf, 0, top)
+    parts = jnp.exp(scores - top)
+    total = jnp.sum(parts, -1, keepdims=True)
+    share = 1 / (jnp.where(total == 0, 1, total) if blind else total)
+    weights = drop(parts * share).astype(q.dtype)
+    if q.dtype == scores.dtype:  # the result has fewer elements to divide than the table
+        out = matmul(drop(parts), v) * share
+    else:
+        out = matmul(weights, v)
+    return jnp.swapaxes(out, 1, 2), weights
 
 
 @nn_op(name="attention", scalars="scale")
