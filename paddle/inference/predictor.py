@@ -26,6 +26,7 @@ from ..ir.buckets import BucketedExecutable, from_environment
 from ..ir.passes import apply
 from ..ir.program import Graph, Operator
 from ..ir.run import Environment, Executable, execute
+from ..static.executor import native
 from .config import Config, clean_methods
 from .enums import NAMES, DataType, PrecisionType
 from .mixed_precision import to_low_precision
@@ -82,7 +83,7 @@ class Tensor:
     def _take(self, array: Any, what: str) -> None:
         if not self._is_input:
             raise errors.ValueError_(f"{what}: {self._name!r} is an output")
-        value = self._value
+        value, array = self._value, native(array)
         if array.dtype != value.dtype:
             raise errors.ValueError_(
                 f"{what}: the input {self._name!r} has type {value.dtype.name}, got {array.dtype.name}"

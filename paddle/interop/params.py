@@ -89,6 +89,8 @@ def read_combined(data: bytes | memoryview, names: Iterable[str]) -> dict[str, n
     """The tensors of a combined file (`.pdiparams`, `__params__`), which has no names: they are given, in its order."""
     view = memoryview(data)
     names = list(names)
+    if names and not len(view):
+        raise errors.ValueError_(f"the file of the {len(names)} parameters of the model is missing or empty")
     found, at = {}, 0
     for name in names:
         if at == len(view):

@@ -19,10 +19,10 @@ from ..ir.program import Graph
 MODEL, JSON, PARAMS = ".pdmodel", ".json", ".pdiparams"
 
 
-def split_prefix(path: Any) -> str:
+def split_prefix(path: Any, name: str = "jit.save") -> str:
     """A path without the endings of model files. ValueError for one without a file name."""
     if not isinstance(path, (str, os.PathLike)):
-        raise errors.TypeError_(f"jit.save: path must be a string, got {errors.describe(path)}")
+        raise errors.TypeError_(f"{name}: path must be a string, got {errors.describe(path)}")
     path = os.fspath(path)
     if os.path.basename(path) == "":
         raise errors.ValueError_(f"the path must be folder/file_prefix, got {path!r} without a file prefix")

@@ -33,7 +33,7 @@ def export_stablehlo(
     path: str,
     save_path: str | None = None,
     symbols: Sequence[str | None] | None = None,
-    platforms: Sequence[str] | None = None,
+    platforms: Sequence[str] | str | None = None,
 ) -> tuple[str, ...]:
     """Write a saved model, ours or an official one, as StableHLO: ``save_path.stablehlo``, a serialized artifact of
     `jax.export` for inference, and ``save_path.pdiparams``, its weights.
@@ -46,7 +46,7 @@ def export_stablehlo(
         path: of a saved model, as `jit.load` takes it. Further methods go to ``save_path.method.stablehlo``.
         save_path: folder and beginning of the new files' names; default: `path`.
         symbols: for each input a shape with names or expressions for its open lengths, "batch, 3, 32*h, 32*w"; "_" stands
-            for what the model says, None for all of it. By default every open length has a name of its own or, where the
+            for what the model says, None for all of it, a number fixes a length. By default every open length has a name of its own or, where the
             model does not allow that, one that is shared by equal axes.
         platforms: some of "cpu", "cuda", "rocm", "tpu"; default: the first, second and last, where all operators exist.
 
@@ -65,8 +65,9 @@ def export_stablehlo(
         >>> paddle.jit.export_stablehlo(path)
         ('cpu', 'cuda', 'tpu')
     """
-    path = files.split_prefix(path).removesuffix(files.MODEL).removesuffix(files.JSON)
-    target = path if save_path is None else files.split_prefix(save_path).removesuffix(ENDING)
+    name = "export_stablehlo"
+    path = files.split_prefix(path, name).removesuffix(files.MODEL).removesuffix(files.JSON)
+    target = path if save_path is None else files.split_prefix(save_path, name).removesuffix(ENDING)
     found: tuple[str, ...] = ()
     for method, names in files.model_files(path).items():
         graph, feeds, fetches = files.read_model(*names)
@@ -166,11 +167,16 @@ def _named(inputs: list[Value], symbols: Sequence[str | None]) -> list[tuple]:
         if text is None:
             shapes.append(plain)
             continue
+        if not isinstance(text, str):
+            raise errors.ValueError_(f"export_stablehlo: symbols holds strings and None, got {errors.describe(text)}")
         try:
-            shape = jax.export.symbolic_shape(text, scope=_scope, like=plain)
+            parts = [part.strip() for part in text.split(",")]
+            text = ", ".join(str(plain[i]) if part == "_" else part for i, part in enumerate(parts))
+            shape = jax.export.symbolic_shape(text, scope=_scope)
         except Exception as e:
             raise errors.ValueError_(f"export_stablehlo: symbols of the input {value.name!r}: {_told(e)}") from None
-        if len(shape) != len(plain) or any(int(d) >= 0 and s != int(d) for s, d in zip(shape, value.shape)):
+        fits = [s == d or int(d) < 0 and (not isinstance(s, int) or s > 0) for s, d in zip(shape, value.shape)]
+        if len(shape) != len(plain) or not all(fits):
             raise errors.ValueError_(
                 f"export_stablehlo: the input {value.name!r} has shape {[int(d) for d in value.shape]}, symbols say {text!r}"
             )
@@ -207,9 +213,14 @@ def _traced(executable: Executable, graph: Graph, inputs: list[Value], shapes: l
 
 def _lowered(program: Callable, arguments: list, platforms: Sequence[str] | None) -> Any:
     """The artifact for those platforms that have all operators; for those that were asked for."""
-    chosen = list(PLATFORMS if platforms is None else [platforms] if isinstance(platforms, str) else platforms)
-    unknown = [p for p in chosen if p not in (*PLATFORMS, "rocm")]
-    if unknown or not chosen:
+    chosen = (
+        list(PLATFORMS)
+        if platforms is None
+        else list(platforms)
+        if isinstance(platforms, (list, tuple))
+        else [platforms]
+    )
+    if not chosen or any(p not in (*PLATFORMS, "rocm") for p in chosen):
         raise errors.ValueError_(f"export_stablehlo: platforms must be among cpu, cuda, rocm, tpu, got {platforms!r}")
     call = jax.jit(program, keep_unused=True)
 

@@ -46,6 +46,12 @@ class ScopeVariable:
         self._alone = False
         return self._array
 
+    def _value(self, name: str) -> Any:
+        """The array, for somebody who is not to keep it. RuntimeError when there is none."""
+        if self._array is None:
+            raise errors.RuntimeError_(f"{name}: variable {self._name} has no value; run the startup program first")
+        return self.array
+
     @array.setter
     def array(self, array: Any) -> None:
         self._array, self._alone = array, False
@@ -67,16 +73,16 @@ class ScopeVariable:
         self.array = jnp.array(value, dtype=dtype, copy=True)
 
     def shape(self) -> list[int]:
-        return list(self._array.shape)
+        return list(self._value("shape").shape)
 
     def _is_initialized(self) -> bool:
         return self._array is not None
 
     def numpy(self) -> np.ndarray:
-        return np.array(self.array)
+        return np.array(self._value("numpy"))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.array, dtype=dtype)
+        return np.array(self._value("array"), dtype=dtype)
 
 
 class Scope:
@@ -405,15 +411,26 @@ def _fetched(program: Program, entry: Any) -> Any:
     return value
 
 
+def native(array: Any) -> Any:
+    """An array with its bytes in the order of this machine."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def _fed(name: str, given: Any, value: Value) -> Any:
     if isinstance(given, Tensor) and isinstance(given._value, Value):
         raise errors.TypeError_(f"Executor.run: the input {name!r} was fed the variable {given.name!r}; feed an array")
     if isinstance(given, (list, tuple, int, float, bool)):
         try:
+            found = np.asarray(given)
             given = np.asarray(given, value.dtype)
         except (TypeError, ValueError, OverflowError) as e:
             raise errors.ValueError_(f"Executor.run: what the input {name!r} was fed is no array: {e}") from None
+        if given.dtype.kind in "iub" and found.dtype.kind == "f" and (found != given).any():
+            raise errors.ValueError_(
+                f"Executor.run: the input {name!r} has type {value.dtype.name}, it was fed {found}"
+            )
     array = given._value if isinstance(given, Tensor) else given if isinstance(given, jax.Array) else np.asarray(given)
+    array = native(array)
     if array.dtype != value.dtype:
         if array.dtype == np.uint16 and value.dtype == dtypes.bfloat16.numpy:
             array = array.view(value.dtype)

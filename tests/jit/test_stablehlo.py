@@ -110,7 +110,10 @@ def test_lengths_get_names_and_random_numbers_a_key(tmp_path):
     paddle.jit.export_stablehlo(path, symbols=["1, 2, 2*h, 2*w"])
     x = np.random.RandomState(0).randn(1, 2, 4, 6).astype("float32")
     np.testing.assert_allclose(deserialized(path).call({}, x)[0], joined(paddle.to_tensor(x)).numpy(), rtol=1e-6)
-    for wrong in ("2, 2, h, w", "1, 2, h", "1, 2, h h, w"):
+    assert deserialized(path).in_avals[0].shape[2:] != (4, 6)
+    paddle.jit.export_stablehlo(path, symbols=["_, _, 4, 6"], platforms="tpu")
+    assert deserialized(path).in_avals[0].shape == (1, 2, 4, 6) and deserialized(path).platforms == ("tpu",)
+    for wrong in ("2, 2, h, w", "1, 2, 0, w", "1, 2, h", "1, 2, h h, w"):
         with pytest.raises(ValueError, match="symbols"):
             paddle.jit.export_stablehlo(path, symbols=[wrong])
 

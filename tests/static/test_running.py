@@ -143,3 +143,20 @@ def test_what_cannot_be_compiled_ahead(program):
         found = paddle.nonzero(static.data("x", [4]))
     with pytest.raises(NotImplementedError, match="operator nonzero runs on the host"):
         exe.warm_up(other, {"x": np.ones(4, np.float32)}, [found])
+
+
+def test_what_is_fed_keeps_its_numbers(program):
+    _, _, _, exe, scope = program
+    other = static.Program()
+    with static.program_guard(other):
+        x, i = static.data("x", [None]), static.data("i", [2], "int64")
+        found = [x * 1, i * 1]
+    x, i = np.array([1.5, 2.0], ">f4"), [3.0, 4.0]  # in another order of bytes; whole numbers
+    a, b = exe.run(other, {"x": x, "i": i}, found)
+    assert a.tolist() == [1.5, 2.0] and b.tolist() == [3, 4]
+    with pytest.raises(ValueError, match="'i' has type int64, it was fed"):
+        exe.run(other, {"x": x, "i": [3.5, 4.0]}, found)
+    variable = scope.var("never set")
+    for look in (variable.shape, variable.numpy, lambda: np.asarray(variable)):
+        with pytest.raises(RuntimeError, match="never set has no value"):
+            look()
