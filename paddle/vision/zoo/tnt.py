@@ -1,4 +1,4 @@
-"""TNT (Han et al., "Transformer in transformer", 2021)."""
+"""TNT (Han et al., "Transformer in transformer", 2021); keys of the weights as in PaddleClas."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class TNT(nn.Layer):
         count, pixels = (img_size // 16) ** 2, 16
         self.cls_token = token(self, 1, 1, width)
         self.patch_pos = token(self, 1, count + 1, width)
-        self.pixel_pos = token(self, 1, inner, 4, 4)
-        self.pixel = nn.Conv2D(3, inner, 7, stride=4, padding=3)
+        self.pixel_pos = token(self, 1, pixels, inner)
+        self.pixel_embed = nn.Sequential(("proj", nn.Conv2D(3, inner, 7, stride=4, padding=3)))
         self.norm1_proj = nn.LayerNorm(pixels * inner)
         self.proj = nn.Linear(pixels * inner, width)
         self.norm2_proj = nn.LayerNorm(width)
@@ -93,19 +93,16 @@ class TNT(nn.Layer):
         n = x.shape[0]
         height, width = x.shape[2:]
         x = x.reshape([n, 3, height // 16, 16, width // 16, 16]).transpose([0, 2, 4, 1, 3, 5])
-        x = self.pixel(x.reshape([-1, 3, 16, 16]))
-        pixel = (x + self.pixel_pos).flatten(2).transpose([0, 2, 1])
+        x = self.pixel_embed(x.reshape([-1, 3, 16, 16]))
+        pixel = x.flatten(2).transpose([0, 2, 1]) + self.pixel_pos
         patch = self.norm2_proj(self.proj(self.norm1_proj(pixel.reshape([n, -1, 16 * x.shape[1]]))))
         patch = concat([self.cls_token.expand([n, -1, -1]), patch], axis=1) + self.patch_pos
         _, patch = self.blocks((pixel, patch))
         return self.head(self.norm(patch)[:, 0])
 
 
-register(
-    "tnt",
-    TNT,
-    {
-        "tnt_s_patch16_224": {"width": 384, "heads": 6, "inner": 24},
-        "tnt_b_patch16_224": {"width": 640, "heads": 10, "inner": 40},
-    },
-)
+for _size, _name, _options in (
+    ("s", "small", {"width": 384, "heads": 6, "inner": 24}),
+    ("b", "base", {"width": 640, "heads": 10, "inner": 40}),
+):
+    register("tnt", TNT, {f"tnt_{_size}_patch16_224": _options, f"tnt_{_name}": _options})  # of timm and of PaddleClas

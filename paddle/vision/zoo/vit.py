@@ -64,8 +64,8 @@ class ViT(nn.Layer):
     ):
         super().__init__()
         extra = 1 + distilled
-        self.cls_token = token(self, 1, 1, width)
         self.pos_embed = token(self, 1, (img_size // patch) ** 2 + extra, width)
+        self.cls_token = token(self, 1, 1, width)
         self.dist_token = token(self, 1, 1, width) if distilled else None
         self.patch_embed = PatchEmbed(patch, width)
         self.blocks = nn.Sequential(*(Block(width, heads, scale=scale) for _ in range(depth)))
