@@ -58,17 +58,20 @@ class Job:
             pytest.fail("the processes were ended after an earlier failure")
         for pipe in self.pipes:
             pipe.send((inspect.getfile(function), function.__name__, args))
-        end, answers = time.monotonic() + timeout, {}
-        while len(answers) < len(self.pipes):
+        end, answers, failed = time.monotonic() + timeout, {}, []
+        while len(answers) < len(self.pipes) and time.monotonic() < end:
             for rank, pipe in enumerate(self.pipes):
                 if rank not in answers and pipe.poll(0.01):
-                    answers[rank] = pipe.recv()
-            failed = [f"rank {rank}:\n{text}" for rank, (well, text) in answers.items() if not well]
-            if time.monotonic() > end or failed:  # the others may wait for those that failed
-                self.close()
-                waiting = sorted(set(range(len(self.pipes))) - set(answers))
-                raise AssertionError("\n".join([f"no answer from {waiting} in {function.__name__}", *failed]))
-        return [answers[rank][1] for rank in range(len(self.pipes))]
+                    well, answers[rank] = pipe.recv()
+                    if not well:
+                        failed.append(f"rank {rank}:\n{answers[rank]}")
+                        end = min(end, time.monotonic() + 5)  # the others may wait for it
+        waiting = sorted(set(range(len(self.pipes))) - set(answers))
+        if waiting:
+            self.close()
+            failed.append(f"no answer from rank {waiting} in {function.__name__}")
+        assert not failed, "\n".join(failed)
+        return [answers[rank] for rank in range(len(self.pipes))]
 
     def close(self):
         for pipe in self.pipes:

@@ -9,6 +9,7 @@ _WHERE = {
         is_initialized isend new_group recv recv_object_list reduce reduce_scatter scatter scatter_object_list send
         send_object_list stream wait""",
     "communication.group": "Group",
+    "fleet.base.topology": "ParallelMode",
     "launch.main": "launch",
     "parallel": "DataParallel ParallelEnv get_rank get_world_size init_parallel_env",
     "spawn": "spawn",

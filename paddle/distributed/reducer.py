@@ -123,6 +123,7 @@ class Reducer:
         used = None
         for i, (param, mean) in enumerate(zip(bucket.params, means)):
             grad = param._grad
+            mean = mean.reshape(param._value.shape)  # scalars travel as [1]
             if grad is None:
                 used = np.asarray(shares) if used is None else used
                 if used[i] > 0:

@@ -6,10 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-from _jobs import Job, raised
 
 import paddle
 import paddle.distributed as dist
+
+from _jobs import Job, raised
 
 SIZE = 3
 INTS = ["int8", "uint8", "int16", "int32", "int64"]
@@ -152,7 +153,9 @@ def reduce_scatter(rank):
     out = []
     for op in ("SUM", "AVG", "MAX", "MIN", "PROD"):
         part = paddle.zeros([2])
-        dist.reduce_scatter(part, [paddle.to_tensor([r + 1.0, rank + 1.0]) for r in range(SIZE)], getattr(dist.ReduceOp, op))
+        dist.reduce_scatter(
+            part, [paddle.to_tensor([r + 1.0, rank + 1.0]) for r in range(SIZE)], getattr(dist.ReduceOp, op)
+        )
         out.append(part.tolist())
     whole, flags = paddle.zeros([1]), paddle.zeros([1], "bool")
     dist.stream.reduce_scatter(whole, paddle.to_tensor([1.0, 2.0, 3.0]) * (rank + 1))

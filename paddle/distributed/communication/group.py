@@ -91,6 +91,12 @@ def start_global_group(seconds: float) -> Group:
     return _groups[0]
 
 
+def shared_group() -> Group | None:
+    """The group of all processes if there are several, else None."""
+    found = _groups.get(0)
+    return found if found is not None and found.nranks > 1 else None
+
+
 def group_of(group: Group | None, function: str) -> Group:
     """The group given, or all processes. Raises RuntimeError before `init_parallel_env`."""
     if group is None:

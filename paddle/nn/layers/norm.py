@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from ...engine import errors
@@ -160,8 +161,8 @@ class BatchNorm3D(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization with the statistics of all devices. A compiled step sees the whole batch, so that it is the
-    same computation as BatchNorm; the class keeps programs and checkpoints working.
+    """Batch normalization with the statistics of the batches of all processes (see `paddle.distributed`), whose gradients
+    flow to all of them. In one process it is BatchNorm.
 
     Example:
         >>> model = paddle.nn.SyncBatchNorm.convert_sync_batchnorm(paddle.nn.Sequential(paddle.nn.BatchNorm2D(3)))
@@ -175,7 +176,19 @@ class SyncBatchNorm(_BatchNorm):
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, None, name)
 
     def forward(self, x):
-        return super().forward(x)
+        group = None
+        if self.training and not self._use_global_stats and "paddle.distributed.world" in sys.modules:
+            from ...distributed.communication.group import shared_group
+
+            group = shared_group()
+        if group is None:
+            return super().forward(x)
+        from ...distributed.sync_batch_norm import sync_batch_norm
+
+        channel = x.ndim - 1 if self._data_format[-1] == "C" and x.ndim > 2 else 1
+        return sync_batch_norm(
+            x, self._mean, self._variance, self.weight, self.bias, self._momentum, self._epsilon, channel, group
+        )
 
     @classmethod
     def convert_sync_batchnorm(cls, layer):
