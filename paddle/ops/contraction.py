@@ -21,7 +21,6 @@ from jax.interpreters import ad, batching, mlir
 
 from ..engine import onednn
 from ..ir import layout
-from . import window
 from .convolution import convolve
 
 # From how many multiply-adds oneDNN is so much faster than XLA that a call gains more than a tenth of a millisecond: XLA
@@ -37,10 +36,12 @@ FASTER = {
     ("bfloat16", "input gradient"): 2**21,
     ("float32", "weight gradient, kernel of 1"): 2**22,
     ("bfloat16", "weight gradient, kernel of 1"): 2**22,
-    ("float32", "depthwise"): 2**18,
-    ("bfloat16", "depthwise"): 2**18,
-    ("float32", "depthwise, input gradient"): 2**18,
-    ("bfloat16", "depthwise, input gradient"): 2**18,
+    ("float32", "depthwise, channels last"): 2**18,
+    ("bfloat16", "depthwise, channels last"): 2**18,
+    ("float32", "depthwise input gradient, channels last"): 2**18,
+    ("bfloat16", "depthwise input gradient, channels last"): 2**18,
+    ("float32", "depthwise weight gradient"): 2**20,
+    ("bfloat16", "depthwise weight gradient"): 2**20,
 }
 
 
@@ -199,22 +200,27 @@ def input_gradient(g: Any, w: Any, geometry: Geometry) -> Any | None:
 
 
 def _pays(a: Any, w: Any, geometry: Geometry) -> bool:
-    """Whether oneDNN is faster with a convolution or one of its gradients."""
+    """Whether oneDNN is faster with a convolution or one of its gradients; within a program channels may be last."""
     if not _bindable(a, w):
         return False
     work = math.prod(w.shape) * math.prod(geometry.outs) * a.shape[0]
-    return any(_faster(a.dtype, _conv_kind(kind, geometry, w.shape[1] * geometry.groups), work) for kind in KINDS)
+    inside = geometry._replace(last=True)
+    return any(_faster(a.dtype, _line(kind, inside, w.shape[0], w.shape[1]), work) for kind in KINDS)
 
 
-def _conv_kind(kind: str, geometry: Geometry, channels: int) -> str | None:
-    """The line of `FASTER` for a convolution of so many channels or one of its gradients."""
+def _line(kind: str, geometry: Geometry, out: int, each: int) -> str | None:
+    """The line of `FASTER` for a convolution with so many output channels and channels in each group, or a gradient."""
     groups, strided = geometry.groups, max(geometry.stride) > 1
+    depthwise = groups > 1 and each == 1 and out == groups
     if kind == "weight gradient":
+        if depthwise:
+            return "depthwise weight gradient"
         return "weight gradient, kernel of 1" if max(geometry.kernel) == groups == 1 else None
     if kind == "input gradient" and strided and (groups == 1 or max(geometry.dilation) > 1):
         return None
-    depthwise = groups == channels > 1
-    return kind if not depthwise else "depthwise" if kind == "convolution" else f"depthwise, {kind}"
+    if depthwise:
+        return f"depthwise{kind.removeprefix('convolution') and ' ' + kind}, channels last" if geometry.last else None
+    return kind
 
 
 def _convolution(kind: str, a: Any, b: Any, geometry: Geometry) -> Any:
@@ -261,10 +267,9 @@ def _conv_by_b(ct, a, b, kind, geometry):
 def _conv_form(a, b, kind, geometry):
     """How oneDNN computes it, as a function of the operands; None where XLA is as fast."""
     form = {"convolution": _forward, "input gradient": _by_input, "weight gradient": _by_weight}[kind]
-    channels = b.shape[1] * geometry.groups if kind == "input gradient" else a.shape[-1 if geometry.last else 1]
     weights = _conv_shape(a.shape, b.shape, kind, geometry) if kind == "weight gradient" else b.shape
     work = math.prod(weights) * math.prod(geometry.outs) * a.shape[0]
-    if not _faster(a.dtype, _conv_kind(kind, geometry, channels), work):
+    if not _faster(a.dtype, _line(kind, geometry, *weights[:2]), work):
         return None
     return functools.partial(_around, form, kind, geometry)
 
@@ -303,17 +308,30 @@ def _by_input(g, w, geometry):
 
 
 def _by_weight(x, g, geometry):
-    """A product over all positions, for a kernel of one element."""
-    n = len(geometry.kernel)
-    axes = window.spatial_axes(n, True)
+    if geometry.groups > 1:
+        return _depthwise_by_weight(x, g, geometry)
+    n = len(geometry.kernel)  # of one element: a product over all positions
     config = [(0, 0, 0)] * x.ndim
-    for axis, (before, _), s, l, o in zip(axes, geometry.pads, geometry.stride, geometry.lengths, geometry.outs):
+    for axis, ((before, _), s, l, o) in enumerate(
+        zip(geometry.pads, geometry.stride, geometry.lengths, geometry.outs), start=1
+    ):
         config[axis] = (before, (o - 1) * s + 1 - l - before, 0)
     if any(c != (0, 0, 0) for c in config):
         x = jax.lax.pad(x, jnp.zeros((), x.dtype), config)
     x = x[(slice(None), *(slice(None, None, s) for s in geometry.stride))]
     found = onednn.matmul(g.reshape(-1, g.shape[-1]), x.reshape(-1, x.shape[-1]), True)
     return found.reshape(*found.shape, *(1,) * n)
+
+
+def _depthwise_by_weight(x, g, geometry):
+    """Each channel of each example is convolved with its cotangent as the kernel; then the sum over the examples."""
+    n, batch, channels = len(geometry.kernel), x.shape[0], x.shape[-1]
+    x = jnp.moveaxis(x, 0, n).reshape(1, *geometry.lengths, batch * channels)
+    g = jnp.moveaxis(g, (0, n + 1), (0, 1)).reshape(batch * channels, 1, *geometry.outs)
+    found = onednn.convolve(x, g, geometry.dilation, geometry.pads, geometry.stride, batch * channels)
+    found = found[(0, *(slice(k) for k in geometry.kernel))].reshape(-1, batch, channels)
+    summed = found.astype(jnp.float32).sum(1).astype(x.dtype)
+    return summed.T.reshape(channels, 1, *geometry.kernel)
 
 
 _conv = _primitive("convolution", _conv_shape, _plain_convolution, _conv_form, (_conv_by_a, _conv_by_b))
