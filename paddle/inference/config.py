@@ -22,27 +22,29 @@ __all__ = ["Config", "PassBuilder", "XpuConfig"]
 class XpuConfig:
     """Settings of Kunlun devices; kept, without effect."""
 
+    device_id = 0
+    l3_size = 0
+    l3_ptr: Any = None
+    l3_autotune_size = 0
+    context_gm_size = -1
+    context: Any = None
+    stream: Any = None
+    conv_autotune_level = 0
+    conv_autotune_file = ""
+    conv_autotune_file_writeback = False
+    fc_autotune_level = 0
+    fc_autotune_file = ""
+    fc_autotune_file_writeback = False
+    gemm_compute_precision = 1
+    transformer_softmax_optimize_level = 0
+    transformer_encoder_adaptive_seqlen = True
+    quant_post_static_gelu_out_threshold = 10.0
+    quant_post_dynamic_activation_method = 0
+    quant_post_dynamic_weight_precision = 1
+    quant_post_dynamic_op_types: list[str] = []
+
     def __init__(self) -> None:
-        self.device_id = 0
-        self.l3_size = 0
-        self.l3_ptr = None
-        self.l3_autotune_size = 0
-        self.context_gm_size = -1
-        self.context = None
-        self.stream = None
-        self.conv_autotune_level = 0
-        self.conv_autotune_file = ""
-        self.conv_autotune_file_writeback = False
-        self.fc_autotune_level = 0
-        self.fc_autotune_file = ""
-        self.fc_autotune_file_writeback = False
-        self.gemm_compute_precision = 1
-        self.transformer_softmax_optimize_level = 0
-        self.transformer_encoder_adaptive_seqlen = True
-        self.quant_post_static_gelu_out_threshold = 10.0
-        self.quant_post_dynamic_activation_method = 0
-        self.quant_post_dynamic_weight_precision = 1
-        self.quant_post_dynamic_op_types: list[str] = []
+        self.quant_post_dynamic_op_types = []
 
 
 class PassBuilder:
@@ -109,6 +111,9 @@ class Config:
         >>> config.switch_ir_optim(False); config.ir_optim()
         False
     """
+
+    Precision = PrecisionType
+    Float32, Int8, Half, Bfloat16 = PrecisionType
 
     def __init__(self, prog_file: str | None = None, params_file: str | None = None):
         self._prog_file, self._params_file, self._model_dir = "", "", ""

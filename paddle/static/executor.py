@@ -233,7 +233,18 @@ class Executor:
 
     flush = close
 
-    def train_from_dataset(self, *args: Any, **kwargs: Any) -> Any:
+    def train_from_dataset(
+        self,
+        program: Any = None,
+        dataset: Any = None,
+        scope: Any = None,
+        thread: int = 0,
+        debug: bool = False,
+        fetch_list: Any = None,
+        fetch_info: Any = None,
+        print_period: int = 100,
+        fetch_handler: Any = None,
+    ) -> Any:
         """Not available: data sets of parameter servers."""
         raise errors.NotImplemented_("Executor.train_from_dataset: data sets of parameter servers; feed batches to run")
 
