@@ -81,7 +81,7 @@ def to_tensor(pic: Any, data_format: str = "CHW") -> Tensor:
         raise errors.ValueError_(f"to_tensor: data_format must be 'CHW' or 'HWC', got {data_format!r}")
     kind = kind_of(pic, "to_tensor")
     if kind == "tensor":
-        return pic
+        return pic if data_format == "CHW" or pic.ndim != 3 else pic.transpose([1, 2, 0])
     array = _array_of(pic)
     if array.ndim == 2:
         array = array[:, :, None]
@@ -103,8 +103,8 @@ def normalize(img: Any, mean: Any, std: Any, data_format: str = "CHW", to_rgb: b
 
     Args:
         mean, std: one number, which keeps the number of channels, or one for each channel.
-        data_format: "CHW" or "HWC", where the channels are. A picture [H, W] gets a channel dimension.
-        to_rgb: turn the order of the channels around first (BGR to RGB).
+        data_format: "CHW" or "HWC", where the channels are. A picture [H, W] gets a dimension in front.
+        to_rgb: turn the order of the channels around first (BGR to RGB); of a Tensor officially ignored.
 
     Raises:
         ValueError: the numbers do not fit the channels, or a zero in `std`.
@@ -113,7 +113,7 @@ def normalize(img: Any, mean: Any, std: Any, data_format: str = "CHW", to_rgb: b
         raise errors.ValueError_(f"normalize: data_format must be 'CHW' or 'HWC', got {data_format!r}")
     kind = kind_of(img, "normalize")
     if kind == "tensor" and (waiting := host_array(img)) is not None:
-        return host_tensor(normalize(waiting, mean, std, data_format, to_rgb))
+        return host_tensor(normalize(waiting, mean, std, data_format))
     axis = -3 if data_format == "CHW" else -1
     mean, std = (np.asarray(v.numpy() if isinstance(v, Tensor) else v, "float64").reshape(-1) for v in (mean, std))
     if not std.all():
@@ -122,7 +122,7 @@ def normalize(img: Any, mean: Any, std: Any, data_format: str = "CHW", to_rgb: b
         img = _array_of(img)
         img = img.astype("float64" if img.dtype == np.float64 else "float32")
         if img.ndim == 2:
-            img = np.expand_dims(img, 0 if data_format == "CHW" else 2)
+            img = img[None]
     channels = img.shape[axis] if len(img.shape) >= 3 else 1
     for name, values in (("mean", mean), ("std", std)):
         if len(values) not in (1, channels) and channels != 1:
@@ -135,7 +135,7 @@ def normalize(img: Any, mean: Any, std: Any, data_format: str = "CHW", to_rgb: b
                 f"normalize: {name} has {len(values)} numbers, the picture {channels} channels in the shape "
                 f"{list(img.shape)} ({data_format}){hint}"
             )
-    if to_rgb:
+    if to_rgb and kind != "tensor":
         img = _flip(img, axis)
     shape = [1] * 3
     shape[axis] = -1
@@ -348,6 +348,7 @@ def resize(img: Any, size: Any, interpolation: str = "bilinear") -> Any:
         batch = img if img.ndim == 4 else img.unsqueeze(0)
         smooth = {} if interpolation in ("nearest", "area") else {"align_corners": False}
         out = F.interpolate(batch, size=[height, width], mode=interpolation, **smooth)
+        out = out.astype(img.dtype)
         return out if img.ndim == 4 else out.squeeze(0)
     if interpolation not in _ARRAY_METHODS:
         raise errors.ValueError_(

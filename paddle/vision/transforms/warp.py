@@ -65,7 +65,7 @@ def affine(
     Raises:
         ValueError: a scale that is not positive, or arguments of another length.
     """
-    F.kind_of(img, "affine")
+    kind = F.kind_of(img, "affine")
     shear = [float(shear), 0.0] if isinstance(shear, numbers.Real) else list(shear)
     if not isinstance(angle, numbers.Real) or len(translate) != 2 or len(shear) not in (1, 2):
         raise errors.ValueError_(
@@ -74,10 +74,18 @@ def affine(
         )
     if not scale > 0:
         raise errors.ValueError_(f"affine: scale must be positive, got {scale!r}")
-    shear = shear + [0.0] * (2 - len(shear))
-    rows, columns = F.size_of(img)
+    shear = shear * (3 - len(shear))  # officially one number in a list counts for both axes
+    rows, columns = size = F.size_of(img)
+    if kind == "tensor":
+        middle = _from_middle(center, size)
+        return _warped(img, affine_matrix(middle, angle, translate, scale, shear), size, interpolation, fill, "affine")
     matrix = affine_matrix(center or (columns * 0.5, rows * 0.5), angle, translate, scale, shear)
     return _transform(img, "AFFINE", matrix, interpolation, fill, "affine")
+
+
+def _from_middle(center: Sequence[float] | None, size: tuple) -> tuple[float, float]:
+    """A point of a picture, (x, y) from its middle."""
+    return (0.0, 0.0) if center is None else (center[0] - size[1] * 0.5, center[1] - size[0] * 0.5)
 
 
 def perspective(
@@ -109,10 +117,10 @@ def perspective_coefficients(startpoints: Sequence, endpoints: Sequence) -> list
     equations = []
     for (x, y), (u, v) in zip(end, start):
         equations += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
-    try:
-        return np.linalg.solve(np.array(equations), start.reshape(-1)).tolist()
-    except np.linalg.LinAlgError:
-        raise errors.ValueError_(f"perspective: three of the endpoints {endpoints!r} lie on one line") from None
+    found, _, rank, _ = np.linalg.lstsq(np.array(equations), start.reshape(-1), rcond=None)
+    if rank < 8:
+        raise errors.ValueError_(f"perspective: three of the endpoints {endpoints!r} lie on one line")
+    return found.tolist()
 
 
 def _transform(img: Any, method: str, data: Sequence[float], interpolation: str, fill: Any, name: str) -> Any:
@@ -151,16 +159,25 @@ def _warped(img: Tensor, data: Sequence[float], size: tuple, interpolation: str,
     values = np.asarray(fill, "float32").reshape(-1, 1, 1) if F._is_fill(fill) else np.zeros((0, 1, 1))
     if len(values) not in (1, channels):
         raise errors.ValueError_(f"{name}: fill must be a number or {channels} of them, got {fill!r}")
-    return _warp(img, np.array([*data, 0.0, 0.0][:8]), values if channels > 1 else values[0], size, interpolation)
+    return _warp(img, np.array(data), values if channels > 1 else values[0], size, interpolation)
 
 
 @op(method=False, export=False, static="size interpolation")
 def _warp(img, matrix, fill, size, interpolation):
     dtype = img.dtype if jnp.issubdtype(img.dtype, jnp.floating) else jnp.float32
     rows, columns = img.shape[-2:]
-    y, x = jnp.meshgrid(jnp.arange(size[0]) + 0.5, jnp.arange(size[1]) + 0.5, indexing="ij")
-    scale = matrix[6] * x + matrix[7] * y + 1.0
-    x, y = (matrix[0] * x + matrix[1] * y + matrix[2]) / scale, (matrix[3] * x + matrix[4] * y + matrix[5]) / scale
+    # in the float32 steps of the official package: which of two pixels is nearest may depend on them
+    flat = len(matrix) == 6  # affine, of places from the middle; else perspective, of places from the corner
+    y, x = (jnp.arange(n, dtype=np.float32) + np.float32(0.5 - n * 0.5 if flat else 0.5) for n in size)
+    y = y[:, None]
+    matrix = matrix.astype(np.float32)
+    scale = 1 if flat else matrix[6] * x + matrix[7] * y + 1
+    places = []
+    for row, length in ((matrix[:3], columns), (matrix[3:6], rows)):
+        a, b, c = row / np.float32(length * 0.5)
+        place = (x * a + y * b + c) / scale - (0 if flat else 1)  # from -1 to 1
+        places.append(((place + 1) * length - 1) / 2)
+    x, y = places
 
     def pick(row, column):
         """The pixels at whole positions, and whether they lie in the picture."""
@@ -169,9 +186,8 @@ def _warp(img, matrix, fill, size, interpolation):
         return img[..., row, column].astype(dtype), inside
 
     if interpolation == "nearest":
-        value, inside = pick(jnp.floor(y), jnp.floor(x))
+        value, inside = pick(jnp.round(y), jnp.round(x))
         return jnp.where(inside, value, fill.astype(dtype)).astype(img.dtype)
-    x, y = x - 0.5, y - 0.5
     left, top = jnp.floor(x), jnp.floor(y)
     total, seen = 0.0, 0.0
     for row, by_row in ((top, top + 1 - y), (top + 1, y - top)):
@@ -200,18 +216,22 @@ def rotate(
         raise errors.ValueError_(f"rotate: angle must be a number, got {angle!r}")
     if kind == "tensor":
         rows, columns = size = F.size_of(img)
-        matrix = [round(m, 12) for m in affine_matrix(center or (columns / 2, rows / 2), -angle, (0, 0), 1.0, (0, 0))]
+        matrix = affine_matrix(_from_middle(center, size), -angle % 360, (0, 0), 1.0, (0, 0))
         if expand:
-            a, b, c, d, e, f = matrix
-            corners = [(a * x + b * y + c, d * x + e * y + f) for x in (0, columns) for y in (0, rows)]
-            width, height = (math.ceil(round(max(v), 9)) - math.floor(round(min(v), 9)) for v in zip(*corners))
-            matrix[2] -= (matrix[0] * (width - columns) + matrix[1] * (height - rows)) / 2
-            matrix[5] -= (matrix[3] * (width - columns) + matrix[4] * (height - rows)) / 2
+            a, b, c, d, e, f = np.array(matrix, "float32")
+            x, y = (
+                np.float32([-1, -1, 1, 1]) * np.float32(columns / 2),
+                np.float32([-1, 1, 1, -1]) * np.float32(rows / 2),
+            )
+            corners = x * a + y * b + c, x * d + y * e + f
+            width, height = (int(np.ceil(v.max()) - np.floor(v.min())) for v in corners)
             size = (height, width)
         return _warped(img, matrix, size, interpolation, fill, "rotate")
     method = F.pillow_method(interpolation, "rotate", _METHODS)
 
     def turn(image: Any) -> Any:
-        return image.rotate(angle, method, expand=expand, center=center, fillcolor=F._fill_of(image, fill, "rotate"))
+        whole = image.mode in ("RGBA", "P") and isinstance(fill, numbers.Number)  # an opaque grey
+        colour = (int(fill),) * 3 if whole else F._fill_of(image, fill, "rotate")
+        return image.rotate(angle, method, expand=expand, center=center, fillcolor=colour)
 
     return turn(img) if kind == "pil" else through_pillow(img, turn)
