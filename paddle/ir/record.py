@@ -415,13 +415,28 @@ def _forward(operator: Operator) -> Operator:
     return operator
 
 
+_traced: dict[tuple, tuple] = {}
+
+
+def traced_once(entry: Any, function: Callable | None = None) -> Callable:
+    """The function of an entry, or what `function` makes of the entry, which JAX traces once for each set of shapes."""
+    key = id(entry), function
+    found = _traced.get(key)
+    if found is None:
+        if len(_traced) > 8192:
+            _traced.clear()
+        call = entry.call if function is None else function(entry)
+        found = _traced[key] = entry, jax.jit(lambda *arrays: call(*arrays), inline=True)
+    return found[1]
+
+
 def _eval_shape(entry: Any, specs: list) -> Any:
     key = (id(entry), *[(s.shape, s.dtype) if hasattr(s, "shape") else s.__class__ for s in specs])
     found = _inferred.get(key)
     if found is None or found[0] is not entry:
         if len(_inferred) > 8192:
             _inferred.clear()
-        found = _inferred[key] = (entry, jax.eval_shape(entry.call, *specs))
+        found = _inferred[key] = (entry, jax.eval_shape(traced_once(entry), *specs))
     return found[1]
 
 

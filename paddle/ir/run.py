@@ -16,7 +16,6 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.executable import _apply_vjp, _differentiable_part, _fit
-from ..engine.flags import debug_level
 from ..engine.modes import set_mode
 from ..engine.random import advanced
 from ..engine.tensor import Tensor, _make
@@ -25,7 +24,7 @@ from .ahead import Ahead
 from .layout import inside as channels_last_inside
 from .open_lengths import as_array, is_open, lengths_of
 from .program import Block, Graph, Operator, Pullback, read_from_outside
-from .record import HostKernel, _forward, compute, reads_elements
+from .record import HostKernel, _forward, compute, reads_elements, traced_once
 
 
 class Environment:
@@ -129,23 +128,13 @@ def _run(operator: Operator, environment: Environment, mask: int | None) -> tupl
     return out if operator.several else (out,)
 
 
-_with_gradients: dict[int, tuple] = {}
-
-
 def _traced_once(operator: Operator, entry: Any) -> Callable:
     """The function of an entry. JAX traces it once for all operators with these attributes and shapes, as networks repeat
     themselves; one that may need what is known while compiling (blocks) is traced anew."""
-    anew = hasattr(_forward(operator).kernel, "blocks") or debug_level() >= 4
+    anew = hasattr(_forward(operator).kernel, "blocks")
     if entry.op.gradient is None:
-        return entry.call if anew else entry.compiled
-    if anew:
-        return _with_gradient(entry)
-    found = _with_gradients.get(id(entry))
-    if found is None:
-        if len(_with_gradients) > 4096:
-            _with_gradients.clear()
-        found = _with_gradients[id(entry)] = entry, jax.jit(named(entry.op.name, _with_gradient(entry)))
-    return found[1]
+        return entry.call if anew else traced_once(entry)
+    return _with_gradient(entry) if anew else traced_once(entry, _with_gradient)
 
 
 def _with_gradient(entry: Any) -> Callable:

@@ -49,6 +49,9 @@ class Warming:
 
         def work() -> None:
             with set_mode(grad=recording, amp=None, program=None):
+                if traced.run.overwritten:
+                    traced.run.replacing([_make(jnp.array(t._value, copy=True)) for t in (*tensors, *states)], words)
+                    return
                 with_gradients(lambda leaves: traced.run(leaves, words), [*tensors, *states])
 
         if not background:

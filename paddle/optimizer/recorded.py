@@ -52,14 +52,11 @@ def record_step(optimizer: Any, recorder: Any, pairs: list[tuple[Tensor, Tensor]
             (id(optimizer), "rows"), lambda: optimizer._rows, functools.partial(setattr, optimizer, "_rows")
         )
         inputs.append(rows)
-    if plan.starts:
-        starts = np.array([int(s) for s in plan.starts], np.int32)
-        inputs.append(recorder.outside((id(plan), "starts"), lambda: starts))
+    # separate inputs: pieces of one size are cut out by one kernel then
+    inputs += [recorder.outside((id(plan), "start", i), lambda s=s: s) for i, s in enumerate(plan.starts)]
     if inverse_scale is not None:
         inputs.append(inverse_scale)
-    kernel = _kernel(
-        spec, len(small), len(large), tuple(map(len, states)), bool(plan.starts), inverse_scale is not None
-    )
+    kernel = _kernel(spec, len(small), len(large), tuple(map(len, states)), len(plan.starts), inverse_scale is not None)
     with set_mode(grad=False, amp=None):
         found = iter(recorder.record(kernel, tuple(inputs)))
     for p, _ in chosen:
@@ -92,7 +89,7 @@ def _states(recorder: Any, pack: Pack) -> dict[str, Tensor]:
 
 
 @functools.lru_cache(maxsize=512)
-def _kernel(spec: Spec, small: int, large: int, states: tuple[int, ...], starts: bool, scaled: bool) -> Kernel:
+def _kernel(spec: Spec, small: int, large: int, states: tuple[int, ...], starts: int, scaled: bool) -> Kernel:
     """`multi_tensor._step` on arrays one after the other."""
     count = sum(pack.count for pack in spec.packs)
     n = 1 + count + small + large + sum(states) + bool(spec.scalars) + starts + scaled
@@ -103,7 +100,7 @@ def _kernel(spec: Spec, small: int, large: int, states: tuple[int, ...], starts:
         params = _take(source, small), _take(source, large)
         held = [_take(source, k) for k in states]
         scalars = next(source) if spec.scalars else None
-        begins = list(next(source)) if starts else []
+        begins = _take(source, starts)
         inverse = next(source) if scaled else None
         new, held, scalars, written, bad = _step(spec, numbers, scalars, grads, *params, held, begins, inverse)
         out = [*new, *(s for pack in held for s in pack), *([scalars] if spec.scalars else []), *written]

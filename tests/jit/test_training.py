@@ -402,6 +402,28 @@ def test_memory_is_reused_where_nobody_else_holds_it():
     kept.backward()
 
 
+def test_warming_compiles_what_is_called():
+    net = nn.Linear(4, 2)
+    opt = optimizer.SGD(0.1, parameters=net.parameters())
+
+    @to_static(full_graph=True)
+    def step(x):
+        loss = net(x).mean()
+        loss.backward()
+        opt.step()
+        opt.clear_grad()
+        return loss
+
+    before = net.weight.numpy()
+    step.warm_up(paddle.static.InputSpec([3, 4], stop_gradient=True))
+    np.testing.assert_array_equal(net.weight.numpy(), before)
+    x = paddle.ones([3, 4])
+    with paddle.utils.count_compiles() as count:
+        step(x)
+    assert "jit(run_program)" not in getattr(count, "names", [])
+    assert not np.array_equal(net.weight.numpy(), before)
+
+
 def test_other_parameters_are_another_program():
     net = build()
     opt = optimizer.SGD(0.1, parameters=net.parameters())
