@@ -1,4 +1,5 @@
-"""ConvNeXt (Liu et al., "A ConvNet for the 2020s", 2022) and ConvNeXt V2 (Woo et al., 2023)."""
+"""ConvNeXt (Liu et al., "A ConvNet for the 2020s", 2022) and ConvNeXt V2 (Woo et al., 2023); keys of the weights
+as in PaddleClas."""
 
 from __future__ import annotations
 
@@ -31,16 +32,16 @@ class Block(nn.Layer):
         if scale is not None:
             self.gamma = self.create_parameter([width], default_initializer=Constant(scale))
         self.scaled = scale is not None
-        self.depthwise = nn.Conv2D(width, width, 7, padding=3, groups=width)
+        self.dwconv = nn.Conv2D(width, width, 7, padding=3, groups=width)
         self.norm = nn.LayerNorm(width, epsilon=1e-6)
-        self.fc1 = nn.Linear(width, 4 * width)
+        self.pwconv1 = nn.Linear(width, 4 * width)
         self.act = nn.GELU()
         self.grn = nn.Identity() if self.scaled else ResponseNorm(4 * width)
-        self.fc2 = nn.Linear(4 * width, width)
+        self.pwconv2 = nn.Linear(4 * width, width)
 
     def forward(self, x: Any) -> Any:
-        y = self.norm(self.depthwise(x).transpose([0, 2, 3, 1]))
-        y = self.fc2(self.grn(self.act(self.fc1(y))))
+        y = self.norm(self.dwconv(x).transpose([0, 2, 3, 1]))
+        y = self.pwconv2(self.grn(self.act(self.pwconv1(y))))
         return x + (y * self.gamma if self.scaled else y).transpose([0, 3, 1, 2])
 
 
@@ -61,20 +62,21 @@ class ConvNeXt(nn.Layer):
         num_classes: int = 1000,
     ):
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2D(3, widths[0], 4, stride=4), LayerNorm2D(widths[0]))
-        self.stages = nn.LayerList()
-        for i, (depth, width) in enumerate(zip(depths, widths)):
-            layers: list[nn.Layer] = []
-            if i > 0:
-                layers = [LayerNorm2D(widths[i - 1]), nn.Conv2D(widths[i - 1], width, 2, stride=2)]
-            self.stages.append(nn.Sequential(*layers, *(Block(width, scale) for _ in range(depth))))
+        stem = nn.Sequential(nn.Conv2D(3, widths[0], 4, stride=4), LayerNorm2D(widths[0]))
+        smaller = (
+            nn.Sequential(LayerNorm2D(inputs), nn.Conv2D(inputs, width, 2, stride=2))
+            for inputs, width in zip(widths, widths[1:])
+        )
+        self.downsample_layers = nn.LayerList([stem, *smaller])
+        self.stages = nn.LayerList(
+            nn.Sequential(*(Block(width, scale) for _ in range(depth))) for depth, width in zip(depths, widths)
+        )
         self.norm = nn.LayerNorm(widths[-1], epsilon=1e-6)
         self.head = classifier(widths[-1], num_classes)
 
     def forward(self, x: Any) -> Any:
-        x = self.stem(x)
-        for stage in self.stages:
-            x = stage(x)
+        for smaller, stage in zip(self.downsample_layers, self.stages):
+            x = stage(smaller(x))
         return self.head(self.norm(pool(x)))
 
 
@@ -99,3 +101,5 @@ def _size(name: str, **options: Any) -> dict[str, Any]:
 
 register("convnext", ConvNeXt, {f"convnext_{n}": _size(n) for n in SIZES if n != "huge"})
 register("convnext", ConvNeXt, {f"convnextv2_{n}": _size(n, scale=None) for n in SIZES if n not in ("small", "xlarge")})
+for _edge in (224, 384):  # the names of PaddleClas
+    register("convnext", ConvNeXt, {f"convnext_{n}_{_edge}": _size(n) for n in ("base", "large")})
