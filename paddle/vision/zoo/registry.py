@@ -28,8 +28,8 @@ FAMILIES = (
     "official convnext dla ghostnet hrnet levit mlp mobile pphgnet pplcnet pvt regnet repvgg resnet swin tnt vit"
     " cait cswin cvt deit3 dsnet efficientformer focalnet foundation metaformer mobilevit nextvit svtr swin_v2 twins"
     " uniformer van xcit"
-    " darknet dpn efficientnet esnet fasternet hardnet inception micronet mixnet mobilenetv4 mobilenext peleenet"
-    " pplcnetv2 rednet resnest rexnet starnet xception"
+    " darknet dpn efficientnet esnet fasternet hardnet inception micronet mixnet mobilenetv4 mobilenext mobileone"
+    " peleenet pplcnetv2 rednet repghost resnest rexnet sknet starnet vovnet xception"
 ).split()
 
 
