@@ -8,7 +8,9 @@ and a result's length is unknown where the two differ.
 
 from __future__ import annotations
 
+import contextlib
 import operator
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -17,8 +19,39 @@ import numpy as np
 
 from . import errors
 
-# What an unknown length is tried with: divisible by the strides of common networks, small enough to multiply.
-PROBES = (64, 96)
+
+class Probes(threading.local):
+    """What an unknown length is tried with, two numbers; others inside of `trying`.
+
+    Attributes:
+        seen: the numbers in shapes and attributes of operators that did not fit; further lengths are made of them.
+    """
+
+    lengths = (64, 96)  # divisible by the strides of common networks, small enough to multiply
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, trial: int) -> int:
+        return self.lengths[trial]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.lengths)
+
+    @contextlib.contextmanager
+    def trying(self, lengths: tuple[int, int]) -> Iterator[None]:
+        """Use other lengths inside."""
+        before, self.lengths = self.lengths, lengths
+        try:
+            yield
+        finally:
+            self.lengths = before
+
+
+PROBES = Probes()
 
 
 def trial_shapes(shape: Iterable[int | None]) -> tuple[tuple[int, ...], ...]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.dispatch import _key_of, _share
-from ..engine.executable import TENSOR, Kernel
+from ..engine.executable import TENSOR, Kernel, Sequence, Static
 from ..engine.modes import modes, set_mode
 from ..engine.parameter import Parameter
 from ..engine.storage import Storage
@@ -116,7 +116,11 @@ class Recorder:
     def append(self, draft: Operator, inputs: list) -> Any:
         """Append an operator that lacks its outputs; `inputs` are its inputs as tensors, where they are tensors."""
         kernel = draft.kernel
-        trials, several, known = infer(draft)
+        try:
+            trials, several, known = infer(draft)
+        except Exception:
+            PROBES.seen.update(_numbers_of(draft))
+            raise
         number = self.names[kernel.name]
         self.names[kernel.name] += 1
         outputs = []
@@ -341,6 +345,21 @@ class GradientNode(Node):
 
 
 # ---- shapes ----
+
+
+def _numbers_of(draft: Operator) -> set[int]:
+    """The known lengths of the inputs, and the numbers among the attributes."""
+    found = {n for x in draft.inputs if hasattr(x, "shape") for n in x.shape}
+    stack = list(draft.key)
+    while stack:
+        key = stack.pop()
+        key = key.value if type(key) is Static else key.items if type(key) is Sequence else key
+        if isinstance(key, (tuple, list)):
+            stack += key
+        else:
+            found.add(key)
+    return {int(n) for n in found if type(n) is int and n > 1}
+
 
 _inferred: dict[tuple, tuple] = {}
 

@@ -32,6 +32,7 @@ from .program import as_program
 from .trace import Argument, ChangesState, Traced, Tracer
 from .transform import convert, converted_tree
 from .transform.source import NoSource
+from .trials import with_trials
 from .warming import Warming, stand_ins
 
 VARIANTS = 16  # programs for one kind of arguments, beyond which calls run eagerly
@@ -477,7 +478,8 @@ class Call:
         function, owners = self.function, list(self.layers)
         if hasattr(function._class_instance, "__dict__") and not isinstance(function._class_instance, (Layer, type)):
             owners.append(function._class_instance)
-        traced = Traced(function.dygraph_function, args, kwargs, named, owners, function._full_graph)
+        plain, once = function.dygraph_function, function._full_graph
+        traced = with_trials(lambda named: Traced(plain, args, kwargs, named, owners, once), named)
         moving = {(id(a.layer), a.name) for a in traced.attributes}
         if not moving <= self.function._moving:
             self.function._moving |= moving
