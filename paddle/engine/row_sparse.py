@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import errors
+from .deferred import settled
 from .storage import Storage
 from .tensor import Tensor, _make
 
@@ -56,9 +57,13 @@ jax.tree_util.register_pytree_node(
 )
 
 
-@jax.jit
 def add(x: Any, y: Any) -> Any:
     """The sum of two gradients of a table, at least one of them row-sparse: row-sparse when both are."""
+    return _add(*jax.tree.map(settled, (x, y)))
+
+
+@jax.jit
+def _add(x: Any, y: Any) -> Any:
     if x.__class__ is not RowSparse:
         x, y = y, x
     if y.__class__ is not RowSparse:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
+from ..engine.deferred import settled
 from ..engine.modes import modes, set_mode
 from ..engine.op import api, op
 from ..engine.promotion import same_type
@@ -138,7 +139,7 @@ class RowLookup(Node):
         if record is not None:
             return [_table_gradient(self.x, self.weight, cotangents[0], self.padding_idx)]
         table = self.weight._value
-        return [_row_gradient(self.x._value, cotangents[0], table.shape[0], self.padding_idx, table.dtype)]
+        return [_row_gradient(self.x._value, settled(cotangents[0]), table.shape[0], self.padding_idx, table.dtype)]
 
 
 def _sparse_embedding(x, weight, padding_idx):
