@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import jax
@@ -31,28 +32,72 @@ def _channel_axis(name: str, x: Any, data_format: str, least: int = 2) -> int:
     return 1 if data_format[1] == "C" else x.ndim - 1
 
 
-def _standardise(x: Any, axes: Any, epsilon: float) -> tuple[Any, Any, Any]:
-    """x with mean 0 and variance 1 over the axes; also the mean and the variance, which keep the axes."""
+def _standardised(
+    x: Any, weight: Any, bias: Any, axes: tuple, epsilon: float, broadcast: tuple = ()
+) -> tuple[Any, Any, Any]:
+    """x with mean 0 and variance 1 over the axes, times `weight`, plus `bias` (None, or seen in the shape `broadcast`); also
+    the mean and the variance, which keep the axes and have no gradient."""
     mean = jnp.mean(x, axes, keepdims=True)
     centred = x - mean
     variance = jnp.mean(centred * centred, axes, keepdims=True)
-    return centred * jax.lax.rsqrt(variance + epsilon), mean, variance
+    y = centred * jax.lax.rsqrt(variance + epsilon)
+    y = y if weight is None else y * weight.reshape(broadcast)
+    return y if bias is None else y + bias.reshape(broadcast), mean, variance
+
+
+_standardise = jax.custom_vjp(_standardised, nondiff_argnums=(3, 4, 5))
+
+
+def _standardise_forward(x, weight, bias, axes, epsilon, broadcast):
+    found = _standardised(x, weight, bias, axes, epsilon, broadcast)  # in the open: the second derivative passes here
+    _, mean, variance = found
+    return found, (x, weight, bias, mean, jax.lax.rsqrt(variance + epsilon))
+
+
+def _standardise_backward(axes, epsilon, broadcast, saved, cotangents):
+    """The formula of Ioffe and Szegedy: two sums, where automatic differentiation passes over the array six times."""
+    x, weight, bias, mean, inverse = saved
+    g = cotangents[0]
+    y = (x - mean) * inverse
+    d_bias = d_weight = others = None
+    if broadcast:
+        full = (1,) * (x.ndim - len(broadcast)) + tuple(broadcast)
+        others = tuple(i for i, n in enumerate(full) if n == 1)
+        d_bias, d_weight = jnp.sum(g, others, keepdims=True), jnp.sum(g * y, others, keepdims=True)
+    scale = inverse if weight is None else inverse * weight.reshape(broadcast)
+    n = math.prod(x.shape[i] for i in axes)
+    if others == axes:  # a weight that is the same along the axes: it is the same two sums
+        d_x = scale * (g - d_bias / n - y * (d_weight / n))
+    else:
+        h = g if weight is None else g * weight.reshape(broadcast)
+        d_x = inverse * (h - jnp.mean(h, axes, keepdims=True) - y * jnp.mean(h * y, axes, keepdims=True))
+    return (
+        d_x,
+        None if weight is None else d_weight.reshape(weight.shape),
+        None if bias is None else d_bias.reshape(bias.shape),
+    )
+
+
+_standardise.defvjp(_standardise_forward, _standardise_backward)
+
+
+def _checked(name: str, weight: Any, bias: Any, shape: tuple, dtype: Any) -> tuple[Any, Any]:
+    """Weight and bias in a type; their shapes may be `shape` or flat."""
+    for argument, value in (("weight", weight), ("bias", bias)):
+        if value is not None and value.shape != shape and value.shape != (int(np.prod(shape)),):
+            raise errors.ValueError_(f"{name}: {argument} must have shape {list(shape)}, got {list(value.shape)}")
+    return tuple(None if value is None else value.astype(dtype) for value in (weight, bias))  # type: ignore[return-value]
 
 
 def _affine(name: str, y: Any, weight: Any, bias: Any, shape: tuple, broadcast: Any) -> Any:
     """y * weight + bias, whose shapes may be `shape` or flat, seen in the shape `broadcast`."""
-    for argument, value in (("weight", weight), ("bias", bias)):
-        if value is None:
-            continue
-        if value.shape != shape and value.shape != (int(np.prod(shape)),):
-            raise errors.ValueError_(f"{name}: {argument} must have shape {list(shape)}, got {list(value.shape)}")
-        value = value.astype(y.dtype).reshape(broadcast)
-        y = y * value if argument == "weight" else y + value
-    return y
+    weight, bias = _checked(name, weight, bias, shape, y.dtype)
+    y = y if weight is None else y * weight.reshape(broadcast)
+    return y if bias is None else y + bias.reshape(broadcast)
 
 
-def _per_channel(x: Any, axis: int) -> list:
-    return [-1 if i == axis else 1 for i in range(x.ndim)]
+def _per_channel(x: Any, axis: int) -> tuple:
+    return tuple(n if i == axis else 1 for i, n in enumerate(x.shape))
 
 
 # ---- batch ----
@@ -82,11 +127,11 @@ def _batch_norm(x, running_mean, running_var, weight, bias, momentum, batch, fro
         return by_running().astype(x.dtype), running_mean, running_var
     if x.size == n or x.size == 0:  # one value for each channel has no variance: officially it passes as it is
         return x, running_mean, running_var
-    y, mean, variance = _standardise(v, tuple(i for i in range(x.ndim) if i != axis), epsilon)
-    mean, variance = jax.lax.stop_gradient((mean.reshape(n), variance.reshape(n)))
+    scaled = _checked("batch_norm", weight, bias, (n,), v.dtype)
+    y, mean, variance = _standardise(v, *scaled, tuple(i for i in range(x.ndim) if i != axis), epsilon, shape)
+    mean, variance = mean.reshape(n), variance.reshape(n)
     running_mean = (momentum * running_mean + (1 - momentum) * mean).astype(running_mean.dtype)
     running_var = (momentum * running_var + (1 - momentum) * variance).astype(running_var.dtype)
-    y = affine(y)
     if frozen:
         y = by_running() + jax.lax.stop_gradient(y - by_running())
     return y.astype(x.dtype), running_mean, running_var
@@ -164,8 +209,9 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, epsilon=1e-05):
     if not 0 <= epsilon <= 0.001:
         raise errors.ValueError_(f"layer_norm: epsilon must be between 0 and 0.001, got {epsilon}")
     x = as_float(x)
-    y, _, _ = _standardise(wide(x), tuple(range(x.ndim - len(shape), x.ndim)), epsilon)
-    return _affine("layer_norm", y, weight, bias, shape, shape).astype(x.dtype)
+    v = wide(x)
+    scaled = _checked("layer_norm", weight, bias, shape, v.dtype)
+    return _standardise(v, *scaled, tuple(range(x.ndim - len(shape), x.ndim)), epsilon, shape)[0].astype(x.dtype)
 
 
 def _normalised_shape(name, x, normalized_shape):
@@ -229,7 +275,8 @@ def group_norm(x, num_groups, epsilon=1e-05, weight=None, bias=None, data_format
             f"group_norm: num_groups must be at least 1 and divide the {n} channels, got {num_groups}"
         )
     grouped = wide(x).reshape(x.shape[:axis] + (num_groups, n // num_groups) + x.shape[axis + 1 :])
-    y, _, _ = _standardise(grouped, tuple(i for i in range(1, grouped.ndim) if i != axis), epsilon)
+    axes = tuple(i for i in range(1, grouped.ndim) if i != axis)
+    y, _, _ = _standardise(grouped, None, None, axes, epsilon)
     return _affine("group_norm", y.reshape(x.shape), weight, bias, (n,), _per_channel(x, axis)).astype(x.dtype)
 
 
@@ -237,8 +284,10 @@ def group_norm(x, num_groups, epsilon=1e-05, weight=None, bias=None, data_format
 def _instance_norm(x, weight, bias, eps, data_format):
     x = as_float(x)
     axis = _channel_axis("instance_norm", x, data_format)
-    y, _, _ = _standardise(wide(x), tuple(i for i in range(1, x.ndim) if i != axis), eps)
-    return _affine("instance_norm", y, weight, bias, (x.shape[axis],), _per_channel(x, axis)).astype(x.dtype)
+    v = wide(x)
+    scaled = _checked("instance_norm", weight, bias, (x.shape[axis],), v.dtype)
+    axes = tuple(i for i in range(1, x.ndim) if i != axis)
+    return _standardise(v, *scaled, axes, eps, _per_channel(x, axis))[0].astype(x.dtype)
 
 
 @nn_api(aliases={"epsilon": "eps"})
