@@ -8,6 +8,7 @@ differentiation, so the backward pass and the update of the parameters are treat
 
 from __future__ import annotations
 
+import collections
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -46,21 +47,33 @@ class Held:
     Args:
         plain, last: the arrays, as far as they are there.
         make: for values that are as cheap in either order: gives the array, from whether channels are last.
+        channel: the values for each channel, of which the array consists.
+        pending: a computation (with channels last) that can take over what is done with its result; see
+            `ops.contraction.Pending`.
     """
 
-    __slots__ = ("plain", "last", "make", "prefers")
+    __slots__ = ("plain", "last", "make", "prefers", "channel", "pending")
 
-    def __init__(self, plain: Any = None, last: Any = None, make: Callable | None = None):
-        self.plain, self.last, self.make = plain, last, make
+    def __init__(
+        self,
+        plain: Any = None,
+        last: Any = None,
+        make: Callable | None = None,
+        channel: Any = None,
+        pending: Any = None,
+    ):
+        self.plain, self.last, self.make, self.channel, self.pending = plain, last, make, channel, pending
         self.prefers = plain is None and make is None  # channels last
 
     def in_order(self, last: bool) -> Any:
+        if self.pending is not None:
+            self.last, self.pending = self.pending.result(), None
         found = self.last if last else self.plain
         if found is None:
-            other = self.plain if last else self.last
             if self.make is not None:
                 found = self.make(last)
             else:
+                other = self.plain if last else self.last
                 axes = order(np.ndim(other))
                 found = _transposed(other, axes if last else tuple(np.argsort(axes)))
             if last:
@@ -125,13 +138,18 @@ def _evaluate(jaxpr: Any, constants: Any, arguments: list[Held]) -> list[Held]:
     known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*map(Held, constants), *arguments]))
     last_reader = {v: i for i, e in enumerate(jaxpr.eqns) for v in e.invars if not isinstance(v, Literal)}
     kept = {v for v in jaxpr.outvars if not isinstance(v, Literal)}
+    readers = collections.Counter(v for e in jaxpr.eqns for v in e.invars if not isinstance(v, Literal))
+    readers.update(kept)
 
     def read(atom: Any) -> Held:
         return Held(atom.val) if isinstance(atom, Literal) else known[atom]
 
     for i, equation in enumerate(jaxpr.eqns):
         given = [read(a) for a in equation.invars]
-        known.update(zip(equation.outvars, _apply(equation, given)))
+        for v, found in zip(equation.outvars, _apply(equation, given)):
+            if found.pending is not None and readers[v] > 1:
+                found.in_order(True)
+            known[v] = found
         for v in equation.invars:
             if not isinstance(v, Literal) and last_reader[v] == i and v not in kept:
                 known.pop(v, None)
@@ -148,7 +166,11 @@ def _apply(equation: Any, given: list[Held]) -> list[Held]:
         return [_broadcast(given[0], equation.invars[0].aval, shape, primitive, params)]
     if name == "reshape" and len(shape) > 2 and not given[0].prefers and sum(n != 1 for n in shape) < 2:
         value = given[0].in_order(False)
-        return [Held(make=lambda last: jax.lax.reshape(value, permuted(shape) if last else shape))]
+        channel = value.reshape(-1) if shape[1] == value.size > 1 else None
+        return [Held(make=lambda last: jax.lax.reshape(value, permuted(shape) if last else shape), channel=channel)]
+    taken = _taken_over(name, given, equation)
+    if taken is not None:
+        return [Held(pending=taken)]
     rule = RULES.get(name)
     if rule is not None and (name == "convolution" or given[0].prefers):
         found = rule(given, equation)
@@ -166,6 +188,24 @@ def _apply(equation: Any, given: list[Held]) -> list[Held]:
     )  # newer releases of JAX have no functions here
     outs = primitive.bind(*functions, *(h.in_order(False) for h in given), **params)
     return [Held(o) for o in (outs if primitive.multiple_results else [outs])]
+
+
+def _taken_over(name: str, given: list[Held], equation: Any) -> Any | None:
+    """The pending computation of an operand with this operation in it, None where that is not possible."""
+    if name not in ("add", "max") or equation.invars[0] is equation.invars[1]:
+        return None
+    for held, other, atom in zip(given, given[::-1], equation.invars[::-1]):
+        if held.pending is None:
+            continue
+        if name == "max":
+            found = held.pending.with_relu() if isinstance(atom, Literal) and atom.val == 0 else None
+        elif other.channel is not None:
+            found = held.pending.with_bias(other.channel)
+        else:
+            found = held.pending.with_residual(other.in_order(True)) if np.ndim(atom.aval) > 2 else None
+        if found is not None:
+            return found
+    return None
 
 
 def _for_order(params: dict, arrays: list) -> dict:
@@ -188,7 +228,11 @@ def _broadcast(operand: Held, aval: Any, shape: tuple, primitive: Any, params: d
             value, where = _transposed(value, turned), tuple(where[i] for i in turned)
         return jax.lax.broadcast_in_dim(value, permuted(shape), where)
 
-    return Held(make=make)
+    channel = None
+    lengths = {axis: n for axis, n in zip(axes, aval.shape) if n != 1}
+    if set(lengths) == {1} and lengths[1] == shape[1]:
+        channel = operand.channel if operand.channel is not None else operand.in_order(False).reshape(-1)
+    return Held(make=make, channel=channel)
 
 
 # ---- primitives with axes ----

@@ -34,14 +34,17 @@ FASTER = {
     ("bfloat16", "convolution"): 2**21,
     ("float32", "input gradient"): 2**21,
     ("bfloat16", "input gradient"): 2**21,
-    ("float32", "weight gradient, kernel of 1"): 2**22,
-    ("bfloat16", "weight gradient, kernel of 1"): 2**22,
-    ("float32", "depthwise, channels last"): 2**18,
-    ("bfloat16", "depthwise, channels last"): 2**18,
-    ("float32", "depthwise input gradient, channels last"): 2**18,
-    ("bfloat16", "depthwise input gradient, channels last"): 2**18,
-    ("float32", "depthwise weight gradient"): 2**20,
-    ("bfloat16", "depthwise weight gradient"): 2**20,
+    ("bfloat16", "convolution, kernel of 1, channels last"): 2**23,
+    ("bfloat16", "input gradient, kernel of 1, channels last"): 2**23,
+    ("bfloat16", "weight gradient, kernel of 1, channels last"): 2**23,
+    ("float32", "convolution, depthwise, channels last"): 2**18,
+    ("bfloat16", "convolution, depthwise, channels last"): 2**18,
+    ("float32", "input gradient, depthwise, channels last"): 2**18,
+    ("bfloat16", "input gradient, depthwise, channels last"): 2**18,
+    ("float32", "weight gradient, depthwise, channels last"): 2**20,
+    ("bfloat16", "weight gradient, depthwise, channels last"): 2**20,
+    ("float32", "weight gradient, depthwise, channels first"): 2**20,
+    ("bfloat16", "weight gradient, depthwise, channels first"): 2**20,
 }
 
 
@@ -52,19 +55,19 @@ def _faster(dtype: Any, what: str | None, multiplications: int) -> bool:
 # ---- primitives that are linear in both operands ----
 
 
-def _primitive(name: str, shape: Callable, plain: Callable, chosen: Callable, transposes: tuple) -> Primitive:
-    """A primitive of two operands.
+def _primitive(name: str, shape: Callable, plain: Callable, chosen: Callable, transposes: tuple | None) -> Primitive:
+    """A primitive of arrays of one type.
 
     Args:
         shape: the shape of the result, from the shapes of the operands and the parameters.
         plain: what it computes, from what XLA has.
         chosen: the form for oneDNN, or None where that is not faster.
-        transposes: the rules that `ad.defbilinear` wants.
+        transposes: the rules that `ad.defbilinear` wants for two operands; None where nothing is differentiated.
     """
     primitive = Primitive(name)
 
-    def abstract(a, b, **parameters):
-        return jax.core.ShapedArray(shape(a.shape, b.shape, **parameters), a.dtype)
+    def abstract(*operands, **parameters):
+        return jax.core.ShapedArray(shape(*(o.shape for o in operands), **parameters), operands[0].dtype)
 
     def lower(context, *operands, **parameters):
         form = chosen(*context.avals_in, **parameters) if _is_ours(context) else None
@@ -82,7 +85,8 @@ def _primitive(name: str, shape: Callable, plain: Callable, chosen: Callable, tr
     primitive.def_impl(
         lambda *operands, **parameters: jax.jit(functools.partial(primitive.bind, **parameters))(*operands)
     )
-    ad.defbilinear(primitive, *transposes)
+    if transposes is not None:
+        ad.defbilinear(primitive, *transposes)
     batching.primitive_batchers[primitive] = batch
     mlir.register_lowering(primitive, lower_plainly)
     mlir.register_lowering(primitive, lower, platform="cpu")
@@ -210,17 +214,17 @@ def _pays(a: Any, w: Any, geometry: Geometry) -> bool:
 
 def _line(kind: str, geometry: Geometry, out: int, each: int) -> str | None:
     """The line of `FASTER` for a convolution with so many output channels and channels in each group, or a gradient."""
-    groups, strided = geometry.groups, max(geometry.stride) > 1
-    depthwise = groups > 1 and each == 1 and out == groups
-    if kind == "weight gradient":
-        if depthwise:
-            return "depthwise weight gradient"
-        return "weight gradient, kernel of 1" if max(geometry.kernel) == groups == 1 else None
-    if kind == "input gradient" and strided and (groups == 1 or max(geometry.dilation) > 1):
+    groups, order = geometry.groups, "channels last" if geometry.last else "channels first"
+    special = None
+    if groups > 1 and each == 1 and out == groups:
+        special = "depthwise"
+    elif max(geometry.kernel) == groups == 1:
+        special = "kernel of 1"
+    elif kind == "weight gradient" or kind == "convolution" and each == 1:
         return None
-    if depthwise:
-        return f"depthwise{kind.removeprefix('convolution') and ' ' + kind}, channels last" if geometry.last else None
-    return kind
+    if kind == "input gradient" and max(geometry.stride) > 1 and (groups == 1 or max(geometry.dilation) > 1):
+        return None
+    return f"{kind}, {special}, {order}" if special else kind
 
 
 def _convolution(kind: str, a: Any, b: Any, geometry: Geometry) -> Any:
@@ -337,12 +341,80 @@ def _depthwise_by_weight(x, g, geometry):
 _conv = _primitive("convolution", _conv_shape, _plain_convolution, _conv_form, (_conv_by_a, _conv_by_b))
 
 
+# ---- within programs (see `ir.layout`): channels last, and what follows a convolution done with its result ----
+
+
 @layout.rule("convolution")
 def _channels_last(given: list, equation: Any) -> Any:
-    """Within programs the activations of a convolution have channels last (see `ir.layout`)."""
     kind, geometry = equation.params["kind"], equation.params["geometry"]
     if geometry.last:
         return None
+    inside = geometry._replace(last=True)
     a, b = given[0].in_order(True), given[1].in_order(kind == "weight gradient")
-    found = _convolution(kind, a, b, geometry._replace(last=True))
-    return layout.Held(found) if kind == "weight gradient" else layout.Held(last=found)
+    if kind == "weight gradient":
+        return layout.Held(_convolution(kind, a, b, inside))
+    if kind == "convolution":
+        return layout.Held(pending=Pending(a, b, inside))
+    return layout.Held(last=_convolution(kind, a, b, inside))
+
+
+class Pending(NamedTuple):
+    """A convolution, channels last, that is computed when its result is read: relu(x * w + bias + residual)."""
+
+    x: Any
+    w: Any
+    geometry: Geometry
+    bias: Any = None
+    residual: Any = None
+    relu: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return _conv_shape(self.x.shape, self.w.shape, "convolution", self.geometry)
+
+    def with_bias(self, bias: Any) -> Pending | None:
+        if self.bias is not None or self.residual is not None or self.relu or bias.dtype != self.x.dtype:
+            return None
+        return self._replace(bias=bias)
+
+    def with_residual(self, residual: Any) -> Pending | None:
+        if self.residual is not None or self.relu or residual.dtype != self.x.dtype or residual.shape != self.shape:
+            return None
+        return self._replace(residual=residual)
+
+    def with_relu(self) -> Pending:
+        return self._replace(relu=True)
+
+    def result(self) -> Any:
+        if self.bias is None and self.residual is None and not self.relu:
+            return _convolution("convolution", self.x, self.w, self.geometry)
+        extra = {"bias": self.bias, "residual": self.residual}
+        names = tuple(n for n, a in extra.items() if a is not None)
+        operands = (self.x, self.w, *(extra[n] for n in names))
+        return _fused.bind(*operands, names=names, relu=self.relu, geometry=self.geometry)
+
+
+def _plainly_fused(x, w, *extra, names, relu, geometry):
+    out = _plain_convolution(x, w, "convolution", geometry)
+    for array in extra:
+        out = out + array
+    return jnp.maximum(out, 0) if relu else out
+
+
+def _fused_form(x, w, *extra, names, relu, geometry):
+    if _conv_form(x, w, "convolution", geometry) is None:
+        return None
+
+    def form(x, w, *extra):
+        more = dict(zip(names, extra))
+        g = geometry
+        return onednn.convolve(x, w, g.stride, g.pads, g.dilation, g.groups, relu=relu, **more)
+
+    return form
+
+
+def _fused_shape(x, w, *extra, names, relu, geometry):
+    return _conv_shape(x, w, "convolution", geometry)
+
+
+_fused = _primitive("fused_convolution", _fused_shape, _plainly_fused, _fused_form, None)

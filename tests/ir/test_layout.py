@@ -102,6 +102,29 @@ def test_functions_that_are_differentiated_later_stay_whole(everywhere):
 
 
 @pytest.mark.skipif(not onednn.works("float32"), reason="oneDNN does not work on this machine")
+def test_what_follows_a_convolution_is_fused_into_it(everywhere):
+    x, w, deep, residual = draw(2, 3, 6, 6), draw(4, 3, 3, 3), draw(4, 1, 3, 3), draw(2, 4, 6, 6)
+    bias = draw(4)
+
+    def forward(x):
+        y = jnp.maximum(conv(x, w) + bias.reshape(1, 4, 1, 1), 0)  # bias and relu
+        y = jnp.maximum(residual + (conv(y, deep, 1, 4) + bias[:, None, None]), 0)  # all three, depthwise
+        z = conv(y, draw(4, 4, 3, 3))  # read twice: nothing
+        return z + 1, conv(z, draw(5, 4, 1, 1)) + draw(5)[None, :, None, None] + draw(
+            6, 6
+        )  # bias; a plane is not fused
+
+    compiled = jax.jit(channels_last(forward)).lower(x).compile()
+    fused = re.findall(r'"fusions":\{"ops":\[([^]]*)\]', compiled.as_text())
+    assert sorted(fused) == ['"BIAS"', '"BIAS","BINARY_ADD","RELU"', '"BIAS","RELU"']
+    for a, b in zip(forward(x), compiled(x)):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-4)
+    exported = jax.export.export(jax.jit(channels_last(forward)), platforms=["cpu", "cuda"])(x)
+    assert "onednn" not in exported.mlir_module()
+    np.testing.assert_allclose(exported.call(x)[1], forward(x)[1], rtol=2e-5, atol=1e-4)
+
+
+@pytest.mark.skipif(not onednn.works("float32"), reason="oneDNN does not work on this machine")
 def test_resnet18_has_at_most_two_transposes():
     paddle.seed(0)
     net = paddle.vision.models.resnet18(num_classes=10)
