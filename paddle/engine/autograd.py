@@ -222,6 +222,8 @@ def backward(
     roots = _roots(tensors, grad_tensors, building, True, "backward")
     with _walking(False), _finishing():
         _walk(roots, None, set(), building, retain_graph, True)
+    if modes.capturing is not None:
+        modes.capturing.pulled()
 
 
 @errors.clean
@@ -283,6 +285,8 @@ def grad(
     targets = {(t._node, t._index) for t in inputs if t._node is not None}
     with _walking(record):
         found = _walk(roots, targets, blocked, record, retain, not explicit)
+    if modes.capturing is not None and not record:
+        modes.capturing.pulled()
     results: list[Tensor | None] = []
     for i, t in enumerate(inputs):
         gradient = found.get((t._node, t._index)) if t._node is not None else None

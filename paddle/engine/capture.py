@@ -22,18 +22,20 @@ monkeys; the tree makes a call cost a dictionary lookup, and needs no shape infe
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-import queue
 import sys
 import threading
+import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import numpy as np
 
 from . import flags
+from .compile import background
 from .deferred import Deferred, settled
 from .modes import Watch, modes
 
@@ -45,7 +47,8 @@ LARGEST = 1 << 30  # bytes that calls that wait may keep from being freed
 TREE = 65536  # steps that are remembered
 FEW = 4  # calls that may run twice, so that reading an early result does not cut
 LIVES = 4  # programs at one point of the tree, which differ in the results that somebody still holds
-PATIENCE = 8  # segments in a row that were new, after which it watches again
+PATIENCE = 32  # segments in a row that were new or short, after which it watches again
+WORTH = 0.5  # seconds that a segment must have taken altogether to be compiled
 
 try:  # no public name tells whether JAX is tracing a function
     from jax._src.core import trace_ctx
@@ -64,14 +67,15 @@ _NUMBERS = frozenset((bool, int, float, complex))
 class Step:
     """A call in the tree of what was seen: `sources` tells where its inputs come from (the number of a result of its
     segment, or -1 - that of an input), `results` are (shape, type) of its results, `first` the number of the first of
-    them. At a step where a segment ended: how often it did, and its programs."""
+    them. At a step where a segment ended: how often it did, the time that they took, and their programs."""
 
-    __slots__ = ("unit", "sources", "results", "single", "first", "next", "ends", "programs", "submitted")
+    __slots__ = ("unit", "sources", "results", "single", "first", "next", "ends", "seconds", "programs", "submitted")
 
     def __init__(self, unit: Any, sources: tuple, results: tuple, single: bool, first: int):
         self.unit, self.sources, self.results, self.single, self.first = unit, sources, results, single, first
         self.next: dict[tuple, Step] = {}
         self.ends = 0
+        self.seconds = 0.0
         self.programs: dict[tuple, Any] = {}  # by the numbers of the results that they give
         self.submitted = 0
 
@@ -84,10 +88,23 @@ class Step:
         return next(((given, p) for given, p in self.programs.items() if wanted.issubset(given)), None)
 
 
+class Seen:
+    """An input that a recorded call has read: not held, so that its memory can be used again as without recording."""
+
+    __slots__ = ("reference", "spec")
+
+    def __init__(self, array: Any):
+        self.reference = weakref.ref(array)
+        self.spec = _spec(array)
+
+    def is_of(self, array: Any) -> bool:
+        return self.reference() is array
+
+
 class Segment:
     """The calls from one cut to the next."""
 
-    __slots__ = ("capture", "steps", "inputs", "index", "results", "makers", "due")
+    __slots__ = ("capture", "steps", "inputs", "index", "results", "makers", "before", "due", "start")
 
     def __init__(self, capture: Capture):
         self.capture = capture
@@ -96,7 +113,9 @@ class Segment:
         self.index: dict[int, int] = {}  # of the id of an input: -1 - its position
         self.results: list[Any] = []  # weak references to the Deferreds
         self.makers: list[int] = []  # of each result: the number of its step
+        self.before = 0  # how many inputs there were before the last call
         self.due = False  # cut before the next call
+        self.start = time.perf_counter()
 
     def run(self) -> None:
         self.capture.cut(self)
@@ -124,110 +143,144 @@ class Capture:
         self.segment = Segment(self)
         self.size = 0  # steps in the tree
         self.stepped = False  # whether an optimizer made a step since the last cut
+        self.pulls = 0  # how often gradients were computed since the last step
         self.inside = False  # a layer that records no gradients
         self.used = False  # whether there are Deferreds
-        self.fruitless = 0
+        self.ready = 0  # programs
+        self.fruitless = 0  # segments in a row that were new, or too short for a program
         self.needed = 2  # how often an order has to come
         self.lock = threading.RLock()
-        self.programs_run = self.calls_deferred = self.mismatches = 0
-
-    @property
-    def deferring(self) -> bool:
-        return self.mode != WATCHING
+        self.programs_run = self.mismatches = 0
 
     # ---- calls ----
     def run(self, unit: Any, arrays: tuple) -> Any:
         """The results of a unit: arrays, or what stands for them."""
         if self.mode == WATCHING:
-            log = self.log
-            log.append(unit)
-            if len(log) > LONGEST:
-                log.clear()
+            self._note(unit)
             return unit.compiled(*[settled(a) for a in arrays]) if self.used else unit.compiled(*arrays)
-        if Watch.on or unit.opaque:
-            return self._directly(unit, arrays)
         with self.lock:
+            key = self._key(unit, arrays)
             segment = self.segment
-            waiting = len(segment.steps)
-            if segment.due or waiting >= LONGEST or waiting & 255 == 255 and _kept_alive(segment) > LARGEST:
+            if key is not None and self.mode == FOLLOWING:
+                step = self.at.next.get(key)
+                if step is not None:
+                    return self._follow(segment, step)
+                self._leave(segment)
+            if key is None and any(a.__class__ is Deferred and a.array is None for a in arrays):
                 self.cut(segment)
-                if self.mode == WATCHING:
-                    return self.run(unit, arrays)
-                segment, waiting = self.segment, 0
-            key: list[Any] = [unit]
-            inputs, index = segment.inputs, segment.index
-            before = len(inputs)
-            any_array = False
-            for a in arrays:
-                kind = a.__class__
-                if kind is Deferred:
-                    any_array = True
-                    if a.segment is segment:
-                        key.append(a.position)
-                        continue
-                    a = a.force()
-                    kind = a.__class__
-                if kind is _ARRAY:
-                    any_array = True
-                    number = index.get(id(a))
-                    if number is not None:
-                        key.append(number)
-                        continue
-                    inputs.append(a)
-                    index[id(a)] = -len(inputs)
-                    key.append((a.shape, a.dtype, a.weak_type))
-                elif kind in _NUMBERS:
-                    inputs.append(a)
-                    key.append(kind)
-                elif kind is np.ndarray:
-                    inputs.append(a)
-                    key.append((a.shape, a.dtype, False))
-                else:
-                    any_array = False
-                    break
-            if not any_array:  # nothing to compute from, or something foreign such as a tracer
-                self._forget(segment, before)
-                return self._directly(unit, arrays)
-            found = tuple(key)
-            step = self.at.next.get(found)
-            if self.mode == FOLLOWING:
-                if step is None:
-                    self._leave(segment, before)
-                else:
-                    self.at = step
-                    segment.steps.append(step)
-                    position = step.first
-                    results, makers = segment.results, segment.makers
-                    if step.single:
-                        shape, dtype = step.results[0]
-                        out = Deferred(shape, dtype, segment, position)
-                        results.append(weakref.ref(out))
-                        makers.append(waiting)
-                        return out
-                    outs = []
-                    for shape, dtype in step.results:
-                        out = Deferred(shape, dtype, segment, position)
-                        results.append(weakref.ref(out))
-                        makers.append(waiting)
-                        outs.append(out)
-                        position += 1
-                    return tuple(outs)
-            return self._record(segment, unit, found, step, arrays, before)
+            try:
+                raw = unit.compiled(*[settled(a) for a in arrays])
+            except BaseException:
+                if key is not None:
+                    self._forget(segment)
+                raise
+            return raw if key is None else self._record(segment, unit, key, raw)
 
-    def _record(
-        self, segment: Segment, unit: Any, key: tuple, step: Step | None, arrays: tuple, before: int
-    ) -> Any:
-        """Run the call and take its step, which may be new."""
-        raw = unit.compiled(*[settled(a) for a in arrays])
+    def follows(self) -> bool:
+        """Whether the next call may be deferred, and not only noted; a cut that is due is made first."""
+        if self.mode != WATCHING:
+            with self.lock:
+                self._cut_if_due()
+        return self.mode == FOLLOWING
+
+    def ran(self, unit: Any, arrays: tuple, raw: Any) -> Any:
+        """The results of a unit that has run by other means, and may have overwritten the arrays; not where `follows`."""
+        if self.mode == WATCHING:
+            self._note(unit)
+            return raw
+        with self.lock:
+            key = self._key(unit, arrays)
+            return raw if key is None else self._record(self.segment, unit, key, raw)
+
+    def _note(self, unit: Any) -> None:
+        self.log.append(unit)
+        if len(self.log) > LONGEST:
+            self.log.clear()
+
+    def _key(self, unit: Any, arrays: tuple) -> tuple | None:
+        """Tells the call from others at this point: the unit, and for each array the number of a result, that of an input
+        (from -1 downwards), or the shape and type of an input that is new. None for a call that cannot be deferred."""
+        if Watch.on or unit.opaque:
+            return None
+        self._cut_if_due()
+        if self.mode == WATCHING:
+            return None
+        segment = self.segment
+        key: list[Any] = [unit]
+        inputs, index = segment.inputs, segment.index
+        segment.before = len(inputs)
+        following = self.mode == FOLLOWING
+        any_array = False
+        for a in arrays:
+            kind = a.__class__
+            if kind is Deferred:
+                any_array = True
+                if a.segment is segment:
+                    key.append(a.position)
+                    continue
+                a = a.force()
+                kind = a.__class__
+            if kind is _ARRAY:
+                any_array = True
+                number = index.get(id(a))
+                if number is not None and (following or inputs[-1 - number].is_of(a)):
+                    key.append(number)
+                    continue
+                inputs.append(a if following else Seen(a))
+                index[id(a)] = -len(inputs)
+                key.append((a.shape, a.dtype, a.weak_type))
+            elif kind in _NUMBERS:
+                inputs.append(a)
+                key.append(kind)
+            elif kind is np.ndarray:
+                inputs.append(a)
+                key.append((a.shape, a.dtype, False))
+            else:  # something foreign, such as a tracer
+                any_array = False
+                break
+        if not any_array:
+            self._forget(segment)
+            return None
+        return tuple(key)
+
+    def _cut_if_due(self) -> None:
+        segment = self.segment
+        waiting = len(segment.steps)
+        if segment.due or waiting >= LONGEST or waiting & 255 == 255 and _kept_alive(segment) > LARGEST:
+            self.cut(segment)
+
+    def _follow(self, segment: Segment, step: Step) -> Any:
+        self.at = step
+        position, number = step.first, len(segment.steps)
+        segment.steps.append(step)
+        results, makers = segment.results, segment.makers
+        if step.single:
+            shape, dtype = step.results[0]
+            out = Deferred(shape, dtype, segment, position)
+            results.append(weakref.ref(out))
+            makers.append(number)
+            return out
+        outs = []
+        for shape, dtype in step.results:
+            out = Deferred(shape, dtype, segment, position)
+            results.append(weakref.ref(out))
+            makers.append(number)
+            outs.append(out)
+            position += 1
+        return tuple(outs)
+
+    def _record(self, segment: Segment, unit: Any, key: tuple, raw: Any) -> Any:
+        """Take the step of a call that has run; it may be new."""
         outs = raw if type(raw) is tuple else (raw,)
+        step = self.at.next.get(key)
         if step is None:
             if not outs or any(o.__class__ is not _ARRAY for o in outs):
                 unit.opaque = True
-                self._forget(segment, before)
+                self._forget(segment)
                 self._end(segment)
                 return raw
             shapes = tuple((o.shape, o.dtype) for o in outs)
-            sources, fresh = [], -before
+            sources, fresh = [], -segment.before
             for ref in key[1:]:
                 if ref.__class__ is not int:  # an input that is used for the first time
                     fresh -= 1
@@ -246,29 +299,21 @@ class Capture:
         return tuple(made) if outs is raw else made[0]
 
     @staticmethod
-    def _forget(segment: Segment, before: int) -> list:
-        """Take the inputs from number `before` on out again."""
-        taken = segment.inputs[before:]
-        for a in taken:
-            segment.index.pop(id(a), None)
-        del segment.inputs[before:]
+    def _forget(segment: Segment) -> list:
+        """Take the inputs of the last call out again."""
+        taken = segment.inputs[segment.before :]
+        if taken:
+            segment.index = {i: number for i, number in segment.index.items() if -number <= segment.before}
+            del segment.inputs[segment.before :]
         return taken
 
-    def _directly(self, unit: Any, arrays: tuple) -> Any:
-        """Run a call that cannot be deferred; what it reads is computed first."""
-        if any(a.__class__ is Deferred and a.array is None for a in arrays):
-            self.cut(self.segment)
-        return unit.compiled(*[settled(a) for a in arrays])
-
-    def _leave(self, segment: Segment, before: int) -> None:
-        """A call that the tree does not know, with inputs from number `before` on: run what waits, go on recording."""
+    def _leave(self, segment: Segment) -> None:
+        """The tree does not know the call: run what waits and go on recording."""
         self.mismatches += 1
-        taken = self._forget(segment, before)
+        taken = self._forget(segment)
         self._materialise(segment)
-        for a in taken:
-            segment.inputs.append(a)
-            if a.__class__ is _ARRAY:
-                segment.index[id(a)] = -len(segment.inputs)
+        segment.inputs = [Seen(a) if a.__class__ is _ARRAY else a for a in segment.inputs + taken]
+        segment.index = {id(a.reference()): -1 - i for i, a in enumerate(segment.inputs) if a.__class__ is Seen}
         self.mode = RECORDING
 
     def peek(self, wanted: Deferred) -> Any:
@@ -291,7 +336,17 @@ class Capture:
 
     # ---- cuts ----
     def boundary(self) -> None:
-        """Here a unit of work of the user ends, such as an optimizer's step."""
+        """An optimizer made a step: here a unit of work of the user ends."""
+        self.pulls = 0
+        self._due()
+
+    def pulled(self) -> None:
+        """Gradients were computed. Without steps of an optimizer between, each time is the end of a unit of work."""
+        self.pulls += 1
+        if self.pulls > 1:
+            self._due()
+
+    def _due(self) -> None:
         if self.mode == WATCHING:
             self._noted()
         elif self.segment.steps:
@@ -302,12 +357,18 @@ class Capture:
         if self.segment.due or self.stepped:
             self.cut(self.segment)
 
-    def begin(self) -> None:
-        """An outermost layer is called that records no gradients."""
+    @contextlib.contextmanager
+    def outermost(self) -> Iterator[None]:
+        """An outermost layer is called that records no gradients: where it begins, a unit of work of the user begins."""
         if self.mode == WATCHING:
             self._noted()
         else:
             self.cut(self.segment)
+        self.inside = True
+        try:
+            yield
+        finally:
+            self.inside = False
 
     def read(self) -> None:
         """Python reads a value."""
@@ -331,7 +392,7 @@ class Capture:
         self.seen.clear()
         self.used = True
         self.fruitless = 0
-        self.mode = FOLLOWING
+        self.mode = FOLLOWING if self.ready else RECORDING
         _report("capture: what is called repeats itself")
 
     def cut(self, segment: Segment) -> None:
@@ -339,62 +400,94 @@ class Capture:
         with self.lock:
             if segment is not self.segment:
                 return
-            if self.mode == FOLLOWING:
-                self._materialise(segment)
-            self._end(segment)
+            ran = self.mode == FOLLOWING and self._materialise(segment)
+            self._end(segment, ran)
 
-    def _end(self, segment: Segment) -> None:
-        at, known = self.at, self.mode == FOLLOWING
-        steps = segment.steps
-        self.segment, self.at, self.stepped = Segment(self), self.root, False
-        if not steps:
-            return
-        at.ends += 1
-        self.fruitless = 0 if known or at.ends > 1 else self.fruitless + 1
-        if not known and len(steps) >= self.shortest and (at.ends > 1 or at.submitted == 0):
-            self._submit(at, steps, segment, _live(segment))
-        self.mode = FOLLOWING
-        if self.fruitless >= PATIENCE:
-            self.mode, self.needed = WATCHING, min(2 * self.needed, 64)
-        if self.size > TREE:
-            self.root, self.size, self.mode = Step(None, (), (), False, 0), 0, WATCHING
-            self.at = self.root
-
-    def _materialise(self, segment: Segment) -> None:
-        """Compute all results of a segment that somebody holds."""
+    def _materialise(self, segment: Segment) -> bool:
+        """Compute all results of a segment that somebody holds; returns whether a program did it."""
         if not segment.steps:
-            return
+            return False
         live = _live(segment)
         program = self.at.program(live)
         outs = None
         if program is not None:
             live, run = program
             outs = run(segment.inputs)
-        if outs is None:
+        ran = outs is not None
+        if ran:
+            self.programs_run += 1
+        else:
             with contextlib.nullcontext() if _outside_traces() else jax.ensure_compile_time_eval():
                 outs = _replay(segment.steps, segment.inputs, live)
-            if self.at.ends >= 1 and len(segment.steps) >= self.shortest:
-                self._submit(self.at, segment.steps, segment, live)
-        else:
-            self.programs_run += 1
-        self.calls_deferred += len(segment.steps)
-        for number, out in zip(live, outs):
+        for number, out in zip(live, outs):  # type: ignore[arg-type]
             holder = segment.results[number]()
             if holder is not None:
                 holder.array = out
+        return ran
 
-    # ---- compiling ----
-    def _submit(self, at: Step, steps: list[Step], segment: Segment, live: tuple) -> None:
-        """Have a program compiled for a point of the tree and the results that are wanted there."""
+    def _end(self, segment: Segment, ran: bool = False) -> None:
+        """Begin another segment, and decide what becomes of this one."""
+        at, steps = self.at, segment.steps
+        self.segment, self.at, self.stepped = Segment(self), self.root, False
+        if not steps:
+            return
+        at.ends += 1
+        at.seconds += time.perf_counter() - segment.start
+        promising = len(steps) >= self.shortest and (at.ends > 1 or self.eager)
+        self.fruitless = 0 if ran or promising else self.fruitless + 1
+        if promising and not ran and (self.eager or at.seconds >= WORTH):
+            self._submit(at, segment)
+        self.mode = FOLLOWING if self.ready else RECORDING
+        if self.fruitless >= PATIENCE:
+            self.mode, self.needed = WATCHING, min(2 * self.needed, 64)
+        if self.size > TREE:
+            self.root = self.at = Step(None, (), (), False, 0)
+            self.size, self.ready, self.mode = 0, 0, WATCHING
+
+    def _submit(self, at: Step, segment: Segment) -> None:
+        """Have a program compiled for a point of the tree and the results that somebody holds there."""
+        live = _live(segment)
         if at.submitted >= LIVES or live in at.programs or not live:
             return
         at.submitted += 1
-        specs = [_spec(a) for a in segment.inputs]
-        work = (at, list(steps), specs, live)
+        inputs = segment.inputs
+        specs = [_spec(a) for a in inputs]
+        donated = tuple([i for i in range(len(inputs)) if _alone(inputs, i)])
+        work = functools.partial(self._compile, at, list(segment.steps), specs, live, donated)
         if self.eager:
-            _compile(*work)
+            work()
         else:
-            _background(work)
+            background.submit(work)
+
+    def _compile(self, at: Step, steps: list[Step], specs: list, live: tuple, donated: tuple) -> None:
+        def captured(*arrays):
+            return _walk(steps, arrays, live, lambda unit, given: unit.call(*given))
+
+        try:
+            compiled = jax.jit(captured, donate_argnums=donated).lower(*specs).compile()
+        except Exception as e:  # call by call remains
+            _report(f"capture: a segment of {len(steps)} calls does not compile: {e}")
+            return
+
+        def run(inputs: list) -> Any:
+            for i in donated:
+                if not _alone(inputs, i):  # this time somebody else holds it
+                    inputs[i] = jax.numpy.array(inputs[i], copy=True)
+            try:
+                return compiled(*inputs)
+            except (TypeError, ValueError) as e:  # other devices than it was compiled for
+                _report(f"capture: a program does not take its inputs: {e}")
+                at.programs.pop(live, None)
+                return None
+
+        at.programs[live] = run
+        self.ready += 1
+
+
+def _alone(inputs: list, i: int) -> bool:
+    """Whether nobody else holds an input, so that its memory can be used for a result."""
+    kind = inputs[i].__class__
+    return kind is _ARRAY and sys.getrefcount(inputs[i]) <= 2 or kind is Seen and inputs[i].reference() is None
 
 
 def _kept_alive(segment: Segment) -> int:
@@ -409,6 +502,8 @@ def _live(segment: Segment) -> tuple:
 def _spec(a: Any) -> Any:
     if a.__class__ in _NUMBERS:
         return a
+    if a.__class__ is Seen:
+        return a.spec
     sharding = a.sharding if getattr(a, "committed", False) else None
     return jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding, weak_type=getattr(a, "weak_type", False))
 
@@ -435,46 +530,9 @@ def _walk(steps: list[Step], inputs: list, live: tuple, call: Callable) -> list:
     return [values[number] for number in live]
 
 
-def _compile(at: Step, steps: list[Step], specs: list, live: tuple) -> None:
-    def captured(*arrays):
-        return _walk(steps, arrays, live, lambda unit, given: unit.call(*given))
-
-    try:
-        compiled = jax.jit(captured).lower(*specs).compile()
-    except Exception as e:  # call by call remains
-        _report(f"capture: a segment of {len(steps)} calls does not compile: {e}")
-        return
-
-    def run(inputs: list) -> Any:
-        try:
-            return compiled(*inputs)
-        except (TypeError, ValueError) as e:  # other devices than it was compiled for
-            _report(f"capture: a program does not take its inputs: {e}")
-            at.programs.pop(live, None)
-            return None
-
-    at.programs[live] = run
-
-
 def _report(text: str) -> None:
     if flags.debug_level() >= 1:
         print(f"[paddle-xla] {text}", file=sys.stderr)
-
-
-_work: queue.SimpleQueue = queue.SimpleQueue()
-_threads: list[threading.Thread] = []
-
-
-def _background(work: tuple) -> None:
-    _work.put(work)
-    if not _threads or not _threads[0].is_alive():
-        _threads[:] = [threading.Thread(target=_serve, name="paddle-xla compiling", daemon=True)]
-        _threads[0].start()
-
-
-def _serve() -> None:
-    while True:
-        _compile(*_work.get())
 
 
 def install() -> None:

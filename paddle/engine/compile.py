@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import os
 import platform
+import queue
 import sys
+import threading
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # take GPU memory as it is needed
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the engine's own log lines are not for users
@@ -22,15 +27,17 @@ from . import flags  # noqa: E402
 @dataclass
 class CompileStats:
     """What the compiler did in this process: `compiles` counts executables, of which `cache_hits` came from the
-    persistent cache; `seconds` is the time they took; `names` lists them in order (the last 1000)."""
+    persistent cache; `seconds` is the time they took; `names` lists them in order (the last 1000). Programs that capture
+    made in the background of what repeats count in `captured` alone."""
 
     compiles: int = 0
+    captured: int = 0
     cache_hits: int = 0
     seconds: float = 0.0
     names: list[str] = field(default_factory=list)
 
     def snapshot(self) -> CompileStats:
-        return CompileStats(self.compiles, self.cache_hits, self.seconds, list(self.names))
+        return CompileStats(self.compiles, self.captured, self.cache_hits, self.seconds, list(self.names))
 
 
 # Executables in memory, of about 1.4 MB each on a CPU; beyond, all are dropped and come back from the persistent cache.
@@ -39,6 +46,47 @@ KEPT = 2048
 stats = CompileStats()
 _cleared = [0]  # stats.compiles when they were dropped last
 _current = ["?"]  # the operator that is being called, for the reports
+
+
+class Background:
+    """A thread that compiles what is submitted, one after the other. When the process ends, what is waiting is dropped and
+    what is running is waited for: the compiler cannot be interrupted, and it would take the process down."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def submit(self, work: Callable[[], Any]) -> threading.Event:
+        """Have `work()` called; the event is set when it is over."""
+        done = threading.Event()
+        with self._lock:
+            self._waiting.put((work, done))
+            if self._thread is None or not self._thread.is_alive():  # the first time, and in a forked process
+                self._thread = threading.Thread(target=self._serve, name="paddle-xla compiling", daemon=True)
+                self._thread.start()
+                atexit.register(self._end)
+        return done
+
+    def _serve(self) -> None:
+        while True:
+            work, done = self._waiting.get()
+            if work is None:
+                return
+            try:
+                work()
+            finally:
+                done.set()
+
+    def _end(self) -> None:
+        while not self._waiting.empty():
+            self._waiting.get_nowait()
+        self._waiting.put((None, None))
+        if self._thread is not None:
+            self._thread.join()
+
+
+background = Background()
 
 
 class count_compiles:
@@ -73,6 +121,11 @@ def _on_duration(event: str, duration_secs: float, **kwargs) -> None:
     if event != "/jax/core/compile/backend_compile_duration":
         return
     name = str(kwargs.get("fun_name") or _current[0])
+    if "captured" in name:
+        stats.captured += 1
+        if flags.debug_level() >= 1:
+            print(f"[paddle-xla] compiled a captured program in {duration_secs * 1e3:.1f} ms", file=sys.stderr)
+        return
     stats.compiles += 1
     stats.seconds += duration_secs
     stats.names.append(name)

@@ -127,13 +127,13 @@ class Unit:
 
     __slots__ = ("call", "compiled", "opaque")
 
-    def __init__(self, call: Callable, name: str, donate: tuple[int, ...] = ()):
+    def __init__(self, call: Callable, name: str):
         def unit(*arrays):
             return self.call(*arrays)
 
         self.call = call
         unit.__name__ = unit.__qualname__ = name
-        self.compiled: Callable = jax.jit(unit, donate_argnums=donate)
+        self.compiled: Callable = jax.jit(unit)
         self.opaque = False
         if flags.debug_level() >= 4:
             self.compiled = _printing(self.compiled, name)
@@ -145,7 +145,7 @@ class Unit:
             return capture.run(self, arrays)
         try:
             return self.compiled(*arrays)
-        except TypeError:
+        except (TypeError, ValueError):  # JAX raises either
             if not any(a.__class__ is Deferred for a in arrays):
                 raise
         return self.compiled(*map(settled, arrays))
@@ -181,7 +181,7 @@ class Entry(Unit):
     def gradient(self, mask: int, arrays: list, outputs: Any = None) -> Gradient:
         """The gradient for these shapes and types: what it needs may depend on them, as bodies branch on them."""
         if outputs is None:
-            outputs = jax.eval_shape(self.call, *arrays)
+            outputs = jax.eval_shape(self.call, *map(_spec, arrays))
             outputs = outputs if type(outputs) is tuple else (outputs,)
         if len(self.gradients) >= MAX_SIGNATURES:  # data whose shapes never repeat must not fill the memory
             del self.gradients[next(iter(self.gradients))]

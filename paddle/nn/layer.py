@@ -110,6 +110,9 @@ class Layer(errors.Explains, StateMethods, ConversionMethods):
         )
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        if not modes.grad and modes.capturing is not None and not modes.capturing.inside:
+            with modes.capturing.outermost():
+                return self(*inputs, **kwargs)
         try:
             if self._forward_pre_hooks or self._forward_post_hooks or Watch.on or modes.program is not None:
                 return self._call_watched(inputs, kwargs)

@@ -117,22 +117,38 @@ class Spec(NamedTuple):
 
 
 class Step(Unit):
-    """A step as a unit, on the arrays of its arguments one after the other; `results` is the structure of its results."""
+    """A step as a unit, on the arrays of its arguments one after the other; `results` is the structure of its results,
+    `overwriting` the compiled forms that use the memory of some arguments again."""
 
-    __slots__ = ("results",)
+    __slots__ = ("results", "structure", "overwriting")
 
-    def __init__(self, spec: Spec, donate: tuple[int, ...], structure: Any):
+    def __init__(self, spec: Spec, structure: Any):
         def call(*arrays):
             out, self.results = jax.tree.flatten(_step(spec, *jax.tree.unflatten(structure, arrays)))
             return tuple(out)
 
-        ends = np.cumsum([child.num_leaves for child in structure.children()]).tolist()
-        given = [i for argument in donate for i in range(ends[argument - 1], ends[argument])]
-        super().__init__(call, spec.rule.__name__.lower() + "_step", tuple(given))
+        super().__init__(call, spec.rule.__name__.lower() + "_step")
+        self.structure = structure
+        self.overwriting: dict[tuple, Callable] = {}
 
-    def step(self, args: tuple) -> tuple:
-        out = self.run(*jax.tree.leaves(args))
+    def step(self, args: tuple, given: tuple[int, ...]) -> tuple:
+        """Make the step; it may overwrite the arguments whose numbers are `given`."""
+        arrays = tuple(jax.tree.leaves(args))
+        capture = modes.capturing
+        if capture is not None and capture.follows():
+            out = self.run(*arrays)
+        else:
+            run = self.overwriting.get(given) or self._overwriting(given)
+            out = run(*map(settled, arrays))
+            if capture is not None:
+                out = capture.ran(self, arrays, out)
         return jax.tree.unflatten(self.results, out)
+
+    def _overwriting(self, given: tuple[int, ...]) -> Callable:
+        ends = np.cumsum([child.num_leaves for child in self.structure.children()]).tolist()
+        positions = [i for argument in given for i in range(ends[argument - 1], ends[argument])]
+        found = self.overwriting[given] = jax.jit(self.compiled.__wrapped__, donate_argnums=positions)
+        return found
 
 
 _steps = functools.lru_cache(maxsize=512)(Step)
@@ -290,25 +306,29 @@ def _each(split: Callable, fn: Callable, *arrays: Any) -> Any:
 
 def _held_elsewhere(params: list[Tensor]) -> bool:
     """Whether anybody but the slots of the parameters holds one of their arrays: the tape, a user, another tensor."""
-    count = sys.getrefcount
     for p in params:
-        raw = p._raw
-        if type(p._storage) is not Storage or raw.__class__ is Deferred or isinstance(raw, ABSTRACT):
+        if type(p._storage) is not Storage or isinstance(p._raw, ABSTRACT):
             return True
-        del raw
-        if count(p._value) > _ALONE:
+        holders, array = _references(p)
+        if holders > _ALONE[array is None] or array is not None and array > _ALONE[2]:
             return True
     return False
 
 
-def _references() -> int:
-    """How often an array is referenced that only its slot holds, counted as above."""
-    for p in [_make(object())]:
-        return sys.getrefcount(p._value)
-    return 0
+def _references(p: Tensor) -> tuple[int, int | None]:
+    """How often what lies in a slot is referenced, and if it is a Deferred, its array."""
+    deferred = p._raw.__class__ is Deferred
+    return sys.getrefcount(p._raw), sys.getrefcount(p._raw.array) if deferred else None
 
 
-_ALONE = _references()
+def _alone() -> tuple[int, int, int]:
+    """The numbers where only the slot holds a Deferred, an array, and the Deferred its array."""
+    deferred = [_make(Deferred((), None, None, 0, object())), _make(object())]
+    (first, inner), (second, _) = map(_references, deferred)
+    return first, second, inner  # type: ignore[return-value]
+
+
+_ALONE = _alone()
 
 
 @functools.lru_cache(maxsize=8192)
@@ -387,8 +407,7 @@ class Plan:
         grads = [grads[i] for i in self.order]
         values = [payload(g) for g in grads]
         large = [params[i] for i in self.large]
-        deferring = modes.capturing is not None and modes.capturing.deferring
-        donate = () if deferring else (1, 5) if not large or _held_elsewhere(large) else (1, 4, 5)
+        overwrites = (1, 5) if not large or _held_elsewhere(large) else (1, 4, 5)
         args = (
             np.array(numbers, self.dtype),
             scalars,
@@ -400,7 +419,7 @@ class Plan:
             inverse_scale,
         )
         spec = self.spec if inverse_scale is None else self.scaled_spec
-        new_params, states, scalars, written, bad = _steps(spec, donate, jax.tree.structure(args)).step(args)
+        new_params, states, scalars, written, bad = _steps(spec, jax.tree.structure(args)).step(args, overwrites)
         for p, value in zip(params, new_params):
             if type(p._storage) is Storage:
                 p._storage.value = value  # the version stays: a graph that is kept may go on with the old value

@@ -418,7 +418,7 @@ def test_loss_scale_is_taken_out_and_overflow_changes_nothing():
     scaled, plain = make("Adam", [w]), make("Adam", [v])
     for g, ok in (([1.0, -3.0], True), ([np.inf, 1.0], False), ([2.0, 2.0], True)):
         w.grad = paddle.to_tensor(np.asarray(g, "float32") * 8)
-        bad = scaled._apply([(w, w.grad)], inverse_scale=np.float32(1 / 8))
+        bad = scaled._apply([(w, w.grad)], inverse_scale=paddle.to_tensor(np.float32(1 / 8)))
         assert bool(bad) is not ok
         if ok:
             v.grad = paddle.to_tensor(np.asarray(g, "float32"))

@@ -10,6 +10,7 @@ import pytest
 
 import paddle
 import paddle.nn.functional as F
+from paddle.engine.deferred import settled
 from paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from paddle.optimizer import multi_tensor
 
@@ -209,17 +210,13 @@ def test_nothing_of_the_size_of_the_table(monkeypatch):
     ids = paddle.to_tensor(np.arange(64) * 400)
     spent = []
 
-    def watched(spec, donate):
-        run = make(spec, donate)
+    def watched(self, args, given):
+        arrays = map(settled, jax.tree.leaves(args))
+        spent.append(self._overwriting(given).lower(*arrays).compile().memory_analysis().temp_size_in_bytes)
+        return make(self, args, given)
 
-        def step(*args):
-            spent.append(run.lower(*args).compile().memory_analysis().temp_size_in_bytes)
-            return run(*args)
-
-        return step
-
-    make = multi_tensor._executable
-    monkeypatch.setattr(multi_tensor, "_executable", watched)
+    make = multi_tensor.Step.step
+    monkeypatch.setattr(multi_tensor.Step, "step", watched)
 
     def tables():
         gc.collect()
