@@ -1,7 +1,7 @@
 """All transforms of one picture as functions, under the official name of the module."""
 
 from .basic import center_crop, crop, hflip, normalize, pad, resize, to_grayscale, to_tensor, vflip
-from .color import adjust_brightness, adjust_contrast, adjust_hue, erase
+from .color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation, erase
 from .warp import affine, perspective, rotate
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "adjust_brightness",
     "adjust_contrast",
     "adjust_hue",
+    "adjust_saturation",
     "normalize",
     "erase",
 ]
