@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 
-import networks
 import numpy as np
+
+import networks
 from networks import data, fill
 
 
