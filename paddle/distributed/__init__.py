@@ -3,6 +3,8 @@
 from importlib import import_module as _import_module
 
 _WHERE = {
+    "auto_parallel": """Partial Placement ProcessMesh ReduceType Replicate Shard dtensor_from_fn get_mesh reshard set_mesh
+        shard_layer shard_tensor unshard_dtensor""",
     "block": "DistributedSampler Parallel",
     "communication": """P2POp ReduceOp all_gather all_gather_object all_reduce alltoall alltoall_single barrier
         batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather get_backend get_group irecv
@@ -15,7 +17,7 @@ _WHERE = {
     "spawn": "spawn",
     "store": "TCPStore",
 }
-_MODULES = frozenset("communication fleet parallel".split())
+_MODULES = frozenset("auto_parallel communication fleet parallel".split())
 _NAMES = {name: where for where, names in _WHERE.items() for name in names.split()}
 
 __all__ = sorted({*_NAMES, *_MODULES} - {"Group", "TCPStore"})

@@ -247,6 +247,14 @@ def set_device(device: Any) -> Place:
     return place
 
 
+def whole(array: Any) -> Any:
+    """An array whose parts lie in several processes, with all of it in each. All of them have to call this."""
+    if array.is_fully_addressable or array.is_fully_replicated:
+        return array
+    everywhere = jax.sharding.NamedSharding(array.sharding.mesh, jax.sharding.PartitionSpec())
+    return jax.jit(lambda a: a, out_shardings=everywhere)(array)
+
+
 def forget() -> None:
     """Drop what is known of the devices: JAX starts again with others."""
     global _current

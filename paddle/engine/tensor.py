@@ -497,6 +497,8 @@ class Tensor:
                 why = f"{self.name!r} is a variable of a program and gets its elements when that runs"
             raise errors.NoValue(f"{what}: {errors.NO_VALUE}, {why}")
         try:
+            if not value.is_fully_addressable:
+                value = places.whole(value)
             return np.asarray(value.block_until_ready())  # a failed computation shows here; reading it ends the process
         except jax.errors.JaxRuntimeError as e:
             raise (

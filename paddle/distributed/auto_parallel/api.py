@@ -1,0 +1,302 @@
+"""Tensors that are spread over a mesh. They are XLA's own: one array with a sharding, on which every operator works, and
+XLA adds the communication. All processes run the same calls.
+
+A tensor with a `Partial` placement is kept combined; its local value is the whole on the first place of the axis and
+neutral elsewhere.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from ...engine import errors
+from ...engine.deferred import settled
+from ...engine.modes import modes
+from ...engine.parameter import Parameter, as_parameter
+from ...engine.place import whole
+from ...engine.tensor import Tensor, _make
+from ...nn.layer import Layer
+from ...ops.creation import to_tensor
+from .. import world
+from .placement_type import Partial, Placement, ReduceType, Replicate, Shard
+from .process_mesh import ProcessMesh, get_mesh
+
+
+# ---- between placements and shardings ----
+def sharding_of(mesh: ProcessMesh, placements: list[Placement], shape: tuple, function: str) -> NamedSharding:
+    """XLA's sharding for placements, one for each axis of the mesh."""
+    cuts: list[list[str]] = [[] for _ in shape]
+    for name, placement in zip(mesh.dim_names, placements):
+        if not isinstance(placement, Shard):
+            continue
+        if not -len(shape) <= placement.dim < len(shape):
+            raise errors.ValueError_(f"{function}: {placement} of a tensor of shape {list(shape)}")
+        axis = placement.dim % len(shape)
+        cuts[axis].append(name)
+        parts = int(np.prod([mesh.get_dim_size(n) for n in cuts[axis]]))
+        if shape[axis] % parts:
+            raise errors.ValueError_(
+                f"{function}: axis {axis} of shape {list(shape)} cannot be cut into {parts} equal parts ({placement})"
+            )
+    spec = PartitionSpec(*(tuple(c) if len(c) > 1 else c[0] if c else None for c in cuts))
+    return NamedSharding(mesh.devices, spec)
+
+
+def placements_of(sharding: NamedSharding, ndim: int) -> list[Placement]:
+    found: dict[str, Placement] = {}
+    for axis, names in enumerate(sharding.spec):
+        for name in (names,) if isinstance(names, str) else names or ():
+            found[name] = Shard(axis)
+    return [found.get(name, Replicate()) for name in sharding.mesh.axis_names]
+
+
+@functools.cache
+def mesh_of(devices: Mesh) -> ProcessMesh:
+    own = world.current().devices if world.is_connected() and world.current().size > 1 else jax.local_devices()
+    numbers = {device: i for i, device in enumerate(own)}
+    ranks = np.array([numbers[d] for d in devices.devices.flat]).reshape(devices.devices.shape)
+    return ProcessMesh(ranks, list(devices.axis_names))
+
+
+def _checked(mesh: Any, placements: Any, function: str) -> tuple[ProcessMesh, list[Placement]]:
+    if mesh is None:
+        mesh = get_mesh()
+    if not isinstance(mesh, ProcessMesh):
+        raise errors.ValueError_(f"{function}: mesh must be a ProcessMesh, got {errors.describe(mesh)}")
+    if not isinstance(placements, (list, tuple)) or not all(isinstance(p, Placement) for p in placements):
+        raise errors.ValueError_(
+            f"{function}: placements must be a list of Shard, Replicate and Partial, got {placements!r}"
+        )
+    if len(placements) > mesh.ndim:
+        raise errors.ValueError_(f"{function}: {len(placements)} placements for the {mesh.ndim} axes of the mesh")
+    return mesh, [*placements, *(Replicate() for _ in range(mesh.ndim - len(placements)))]
+
+
+def spread(array: Any, sharding: NamedSharding) -> Any:
+    """An array with a sharding. Of one that only this process has, every process gives the same."""
+    array = settled(array)
+    if array.sharding == sharding:
+        return array
+    if not array.is_fully_addressable or sharding.is_fully_addressable:
+        return _move(sharding)(array) if not array.is_fully_addressable else jax.device_put(array, sharding)
+    value = np.asarray(array)
+    return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index])
+
+
+@functools.cache
+def _move(sharding: NamedSharding) -> Callable:
+    return jax.jit(lambda a: a, out_shardings=sharding)
+
+
+def _same_calls_everywhere() -> None:
+    """Calls that are deferred may be joined in another way in another process, which would then wait for this one."""
+    if modes.capture is not None:
+        modes.capture = None
+        modes.update()
+
+
+# ---- what tensors know ----
+def _sharding(x: Tensor) -> NamedSharding | None:
+    chosen = x.__dict__.get("_chosen_sharding")
+    if chosen is not None:
+        return chosen
+    found = getattr(x._value, "sharding", None)
+    return found if isinstance(found, NamedSharding) else None
+
+
+def placements(x: Tensor) -> list[Placement] | None:
+    """How the tensor lies on each axis of its mesh, None where it is not distributed."""
+    sharding = _sharding(x)
+    if sharding is None:
+        return None
+    found = placements_of(sharding, x.ndim)
+    for axis, placement in x.__dict__.get("_partial", {}).items():
+        found[axis] = placement
+    return found
+
+
+def process_mesh(x: Tensor) -> ProcessMesh | None:
+    """The mesh over which the tensor is spread, None where it is not distributed."""
+    sharding = _sharding(x)
+    return None if sharding is None else mesh_of(sharding.mesh)
+
+
+def is_dist(x: Tensor) -> bool:
+    """Whether the tensor is spread over a mesh."""
+    return _sharding(x) is not None
+
+
+_NEUTRAL = {ReduceType.kRedProd: 1, ReduceType.kRedAll: 1}
+
+
+def _local_value(x: Tensor) -> Tensor:
+    """What this process has of a distributed tensor, an ordinary one."""
+    sharding = _sharding(x)
+    if sharding is None:
+        return x
+    shards = spread(x._value, sharding).addressable_shards
+    if not shards:
+        raise errors.RuntimeError_("_local_value: this process is not in the mesh of the tensor")
+    array = shards[0].data
+    for axis, placement in x.__dict__.get("_partial", {}).items():
+        place = np.argwhere(np.vectorize(lambda d: d == shards[0].device)(sharding.mesh.devices))[0][axis]
+        kind = placement.reduce_type()
+        if place and kind in (ReduceType.kRedMax, ReduceType.kRedMin, ReduceType.kRedAvg):
+            continue  # combining equal values changes nothing
+        if place:
+            array = jnp.full(array.shape, _NEUTRAL.get(kind, 0), array.dtype)
+    return _make(jnp.asarray(np.asarray(array)))
+
+
+def _local_shape(x: Tensor) -> list[int]:
+    return list(_local_value(x)._value.shape)
+
+
+Tensor.placements = property(placements)  # type: ignore[attr-defined]
+Tensor.process_mesh = property(process_mesh)  # type: ignore[attr-defined]
+Tensor.is_dist = is_dist  # type: ignore[method-assign]
+Tensor._local_value = _local_value  # type: ignore[attr-defined]
+Tensor._local_shape = property(_local_shape)  # type: ignore[attr-defined]
+
+
+# ---- making them ----
+def _with(tensor: Tensor, mesh: ProcessMesh, wanted: list[Placement], function: str) -> dict[str, Any]:
+    sharding = sharding_of(mesh, wanted, tensor._value.shape, function)
+    partial = {axis: p for axis, p in enumerate(wanted) if isinstance(p, Partial)}
+    return {"_chosen_sharding": sharding, **({"_partial": partial} if partial else {})}
+
+
+@errors.clean
+def shard_tensor(
+    data: Any,
+    mesh: ProcessMesh | None,
+    placements: list[Placement],
+    dtype: Any = None,
+    place: Any = None,
+    stop_gradient: bool | None = None,
+) -> Tensor:
+    """Spread a tensor, which all processes have alike, over a mesh.
+
+    Args:
+        data: a Tensor, or what `paddle.to_tensor` takes. A Parameter gives a Parameter.
+        mesh: the mesh, None for that of `set_mesh`.
+        placements: `Shard`, `Replicate` or `Partial` for each axis of the mesh; missing ones are `Replicate()`.
+        dtype, place: as of `paddle.to_tensor`.
+        stop_gradient: by default that of `data`.
+
+    Raises:
+        ValueError: placements that do not fit the mesh or the shape; an axis that does not divide evenly.
+
+    Example:
+        >>> mesh = paddle.distributed.ProcessMesh([0], dim_names=["x"])
+        >>> t = paddle.distributed.shard_tensor(paddle.ones([2, 3]), mesh, [paddle.distributed.Shard(0)])
+        >>> t.placements, t.is_dist(), t._local_value().shape
+        ([Shard(dim=0)], True, [2, 3])
+    """
+    mesh, wanted = _checked(mesh, placements, "shard_tensor")
+    _same_calls_everywhere()
+    source = data if isinstance(data, Tensor) and dtype is None and place is None else to_tensor(data, dtype, place)
+    marks = _with(source, mesh, wanted, "shard_tensor")
+    array = spread(source._value, marks["_chosen_sharding"])
+    stop = (data.stop_gradient if isinstance(data, Tensor) else True) if stop_gradient is None else bool(stop_gradient)
+    if isinstance(data, Parameter):
+        made = as_parameter(_make(array), data.name, not stop)
+        made.optimize_attr, made.regularizer = dict(data.optimize_attr), data.regularizer
+        made.need_clip, made.is_distributed = data.need_clip, data.is_distributed
+    else:
+        made = _make(array)
+        if isinstance(data, Tensor) and data._node is not None and not data.is_leaf and not stop:
+            made._join(data)
+        else:
+            made.stop_gradient = stop
+    made.__dict__.update(marks)
+    return made
+
+
+@errors.clean
+def dtensor_from_fn(fn: Callable, mesh: ProcessMesh, placements: list[Placement], *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor that a function makes, spread over a mesh.
+
+    Example:
+        >>> mesh = paddle.distributed.ProcessMesh([0])
+        >>> paddle.distributed.dtensor_from_fn(paddle.ones, mesh, [paddle.distributed.Replicate()], [2]).shape
+        [2]
+    """
+    return shard_tensor(fn(*args, **kwargs), mesh, placements)
+
+
+@errors.clean
+def reshard(dist_tensor: Tensor, mesh: ProcessMesh, placements: list[Placement]) -> Tensor:
+    """The tensor with other placements, or on another mesh of the same processes; gradients flow through it.
+
+    Raises ValueError as `shard_tensor` does.
+    """
+    mesh, wanted = _checked(mesh, placements, "reshard")
+    if not isinstance(dist_tensor, Tensor):
+        raise errors.ValueError_(f"reshard: dist_tensor must be a Tensor, got {errors.describe(dist_tensor)}")
+    if not is_dist(dist_tensor):
+        return shard_tensor(dist_tensor, mesh, placements)
+    marks = _with(dist_tensor, mesh, wanted, "reshard")
+    made = _make(spread(dist_tensor._value, marks["_chosen_sharding"]))
+    if dist_tensor._node is not None:
+        made._node, made._index, made._stop = dist_tensor._node, dist_tensor._index, dist_tensor._stop
+    made.__dict__.update(marks)
+    return made
+
+
+@errors.clean
+def unshard_dtensor(dist_tensor: Tensor) -> Tensor:
+    """The whole of a distributed tensor as an ordinary one, in every process."""
+    if not isinstance(dist_tensor, Tensor):
+        raise errors.ValueError_(f"unshard_dtensor: dist_tensor must be a Tensor, got {errors.describe(dist_tensor)}")
+    array = jnp.asarray(np.asarray(whole(dist_tensor._value)))
+    if isinstance(dist_tensor, Parameter):
+        return as_parameter(_make(array), dist_tensor.name, not dist_tensor.stop_gradient)
+    made = _make(array)
+    made.stop_gradient = dist_tensor.stop_gradient
+    return made
+
+
+@errors.clean
+def shard_layer(
+    layer: Layer,
+    process_mesh: ProcessMesh,
+    shard_fn: Callable | None = None,
+    input_fn: Callable | None = None,
+    output_fn: Callable | None = None,
+) -> Layer:
+    """Spread the parameters and buffers of a layer over a mesh.
+
+    Args:
+        layer: the layer, changed in place.
+        process_mesh: the mesh.
+        shard_fn: (name of a sublayer, sublayer, mesh), spreads the parameters of the sublayer; what it leaves is
+            replicated.
+        input_fn: (inputs, mesh) -> inputs, before `forward`.
+        output_fn: (outputs, mesh) -> outputs, behind it.
+
+    Returns:
+        The layer.
+    """
+    mesh, _ = _checked(process_mesh, [], "shard_layer")
+    if not isinstance(layer, Layer):
+        raise errors.TypeError_(f"shard_layer: layer must be a Layer, got {errors.describe(layer)}")
+    for name, sublayer in layer.named_sublayers(include_self=True):
+        if shard_fn is not None:
+            shard_fn(name, sublayer, mesh)
+        for store in (sublayer._parameters, sublayer._buffers):
+            for key, tensor in store.items():
+                if tensor is not None and not is_dist(tensor):
+                    store[key] = shard_tensor(tensor, mesh, [])
+    if input_fn is not None:
+        layer.register_forward_pre_hook(lambda _, inputs: input_fn(inputs, mesh))
+    if output_fn is not None:
+        layer.register_forward_post_hook(lambda _, inputs, outputs: output_fn(outputs, mesh))
+    return layer
