@@ -66,14 +66,18 @@ class _Axis:
 
     def spread(self, parts: Any, like: Any) -> Any:
         """The transpose of `slices` and `pad`: the parts added where they came from."""
-        axis, total = self.axis, None
-        length = like.shape[axis] + self.before + self.after
+        axis, total = self.axis, like.shape[self.axis] + self.before + self.after
+        rows = -(-total // self.stride)
+        phases: list = [None] * self.stride  # of the places i, i + stride, i + 2 * stride, ...
         for i, part in enumerate(parts):
-            span = (self.count - 1) * self.stride + 1
-            config = [(i, length - i - span, self.stride - 1) if a == axis else (0, 0, 0) for a in range(part.ndim)]
+            skip, phase = divmod(i, self.stride)
+            config = [(skip, rows - skip - self.count, 0) if a == axis else (0, 0, 0) for a in range(part.ndim)]
             placed = jax.lax.pad(part, jnp.zeros((), part.dtype), config)
-            total = placed if total is None else total + placed
-        return jax.lax.slice_in_dim(total, self.before, self.before + like.shape[axis], 1, axis)
+            phases[phase] = placed if phases[phase] is None else phases[phase] + placed
+        zeros = jnp.zeros_like(phases[0])
+        whole = jnp.stack([zeros if p is None else p for p in phases], axis + 1)
+        whole = whole.reshape([rows * self.stride if a == axis else n for a, n in enumerate(zeros.shape)])
+        return jax.lax.slice_in_dim(whole, self.before, self.before + like.shape[axis], 1, axis)
 
 
 def _lowest(dtype):
@@ -134,14 +138,14 @@ def _max_gradient(inputs, outputs, cotangents, name, n, *arguments):
     windows = _read(name, n, x, *arguments)
     if g is None or _empty(x, windows):
         return jnp.zeros_like(x)
-    steps = _max_steps(x, windows)
+    steps = [x, *jax.lax.optimization_barrier(_max_steps(x, windows)[1:])]
     for w, before, after in zip(windows, steps[-2::-1], steps[:0:-1]):
-        parts, free = [], True
-        for part in w.slices(w.pad(before, _lowest(x.dtype))):
-            hit = ~(part < after) & free  # not `part == after`, so that the first element answers for a NaN
-            free = ~hit & free
-            parts.append(jnp.where(hit, g, 0))
-        g = w.spread(parts, before)
+        first = jnp.zeros(after.shape, np.int8 if w.reach < 128 else np.int32)  # which element of a window answers
+        for i, part in reversed(list(enumerate(w.slices(w.pad(before, _lowest(x.dtype)))))):
+            first = jnp.where(part < after, first, first.dtype.type(i))  # not `part == after`: the first one for a NaN
+        # in memory: XLA would find it again for each place where a window could have its maximum
+        first = jax.lax.optimization_barrier(first)
+        g = w.spread([jnp.where(first == i, g, 0) for i in range(w.reach)], before)
     return g
 
 
