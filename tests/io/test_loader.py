@@ -12,6 +12,7 @@ from paddle.io import (
     SequenceSampler,
     TensorDataset,
     get_worker_info,
+    reader,
 )
 from paddle.io.collate import default_collate_fn, default_convert_fn
 
@@ -259,3 +260,29 @@ def test_one_batch_makes_no_compilations():
     with paddle.utils.count_compiles() as count:
         list(loader)
     assert count.compiles == 0
+
+
+def test_the_next_batch_is_on_its_way_to_another_device(monkeypatch):
+    """Where the device is not the CPU a batch is moved while the one before is in use: always one ahead, each one once."""
+    moved = []
+
+    class Device:
+        platform = "other"
+
+    real = reader.to_tensors
+    monkeypatch.setattr(
+        reader.places, "parse_place", lambda place: type("Place", (), {"device": lambda self: Device()})()
+    )
+    monkeypatch.setattr(
+        reader, "to_tensors", lambda batch, device, copy: moved.append(type(device)) or real(batch, None, copy)
+    )
+    for workers in (0, 2):
+        for buffered in (True, False):
+            moved.clear()
+            seen = []
+            loader = DataLoader(Pairs(), batch_size=2, places="other", num_workers=workers, use_buffer_reader=buffered)
+            for _ in loader:
+                seen.append(len(moved))
+            n = len(loader)
+            assert seen == ([min(i + 2, n) for i in range(n)] if buffered else [i + 1 for i in range(n)])
+            assert moved == [Device] * n
