@@ -8,6 +8,7 @@ that a parameter which any process used gets a gradient in all of them, and one 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..engine import errors
 from ..engine.modes import modes
 from ..engine.row_sparse import RowSparse, SelectedRows, payload
 from ..engine.tensor import Tensor, _make
+from ..ir.record import HostKernel
 from .communication import objects
 from .communication.group import Group
 from .communication.mesh import check_agreement, over_mesh
@@ -68,12 +70,11 @@ class Reducer:
         return arrived
 
     def _arrived(self, gradient: Tensor, bucket: Bucket | None, number: int) -> None:
-        if modes.program is not None:
-            raise errors.NotImplemented_("DataParallel: backward inside of a program or of to_static")
+        recording = modes.program is not None
         if not self._running:
             self._running = True
-            modes.finishing.append(self.finish)
-        if bucket is None:
+            modes.finishing.append(self._record if recording else self.finish)
+        if bucket is None or recording:
             return
         if bucket.means is not None:  # used in several parts that are recomputed
             bucket.again = True
@@ -117,6 +118,35 @@ class Reducer:
             self._running, self._started = False, 0
             for bucket in self.buckets:
                 bucket.ready, bucket.means, bucket.again = set(), None, False
+
+    def _record(self) -> None:
+        """The end of a backward that becomes part of a program: one operator of it averages all gradients. It runs
+        between two executables, the one that gives the gradients and the one that takes the averages."""
+        self._running = False
+        params = [p for b in self.buckets for p in b.params if p._grad is not None]
+        if any(p._grad is not None for p in self.tables):
+            raise errors.NotImplemented_("DataParallel: row-sparse gradients inside of to_static")
+
+        def average(*gradients: Tensor) -> tuple:
+            out: list = []
+            for bucket in self._parts(gradients):
+                check_agreement(self.group, "DataParallel", *map(errors.describe, bucket))
+                arrays = over_mesh(self.group, "mean_of_bucket", [g._value for g in bucket])
+                out += [_make(a.reshape(g._value.shape)) for a, g in zip(arrays, bucket)]
+            return tuple(out)
+
+        def infer(specs: list, trial: int) -> list:
+            return [(s.shape, s.dtype) for s in specs]
+
+        kernel = HostKernel(average, "average_gradients", ("",) * len(params), infer)
+        found = modes.program.record(kernel, tuple(p._grad for p in params))
+        for param, mean in zip(params, found):
+            param._grad = mean
+
+    @staticmethod
+    def _parts(gradients: tuple) -> list[list[Tensor]]:
+        """Gradients in groups of one type, in order."""
+        return [list(group) for _, group in itertools.groupby(gradients, lambda g: g.dtype)]
 
     def _put_back(self, bucket: Bucket) -> None:
         *means, shares = bucket.means  # type: ignore[misc]

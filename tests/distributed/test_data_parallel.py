@@ -91,6 +91,38 @@ def test_training_equals_one_process_on_the_whole_batch(job, buffer):
     np.testing.assert_allclose(np.mean([f[1] for f in found], 0), curve, rtol=1e-5)
 
 
+def compiled_training(rank):
+    net = make(rank)
+    model = paddle.DataParallel(net)
+    optimizer = paddle.optimizer.Adam(learning_rate=0.01, parameters=net.parameters())
+
+    @paddle.jit.to_static(full_graph=True)
+    def step(x, y):
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        return loss
+
+    x, y = paddle.to_tensor(DATA[own(rank)]), paddle.to_tensor(WANT[own(rank)])
+    curve = []
+    for _ in range(6):
+        with paddle.utils.count_compiles() as count:
+            curve.append(step(x, y).item())
+    return curve, state(net), count.compiles
+
+
+def test_a_compiled_step(job):
+    alone = make(0)
+    curve = train(alone, 6, [own(0), own(1)])
+    found = job.run(compiled_training)
+    for _, end, compiles in found:
+        assert compiles == 0  # in the last step
+        for name, value in state(alone).items():
+            np.testing.assert_allclose(end[name], value, rtol=2e-5, atol=2e-6, err_msg=name)
+    np.testing.assert_allclose(np.mean([f[0] for f in found], 0), curve, rtol=1e-5)
+
+
 def unused(rank):
     net = make(0)
     model = paddle.DataParallel(net, find_unused_parameters=True)
