@@ -6,7 +6,7 @@ passes but not the time that threads compute, so each cell holds the median of t
 
     python benchmarks/onednn.py                    # operators
     python benchmarks/onednn.py networks           # networks
-    python benchmarks/onednn.py r56 depthwise      # what contains one of these words
+    python benchmarks/onednn.py r56 bfloat16       # what contains all of these words
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ NETWORKS = ("lenet.train", "resnet18.infer.b1", "resnet18.train", "mobilenet.inf
 def operators() -> list[str]:
     found = [f"matmul/{n}/{t}" for t in ("float32", "bfloat16") for n in PRODUCTS]
     for dtype in ("float32", "bfloat16"):
-        found += [f"{kind}/{n}/{dtype}" for n in CONVOLUTIONS for kind in KINDS]
+        found += [f"{kind}/{n}/{dtype}/{order}" for n in CONVOLUTIONS for kind in KINDS for order in ("first", "last")]
     return found
 
 
@@ -79,7 +79,8 @@ def _jax_step(name: str):
 
     from paddle.ops import contraction
 
-    kind, case, dtype = name.split("/")
+    kind, case, dtype, *order = name.split("/")
+    last = order == ["last"]  # the channels, as inside of programs; PyTorch has them first in any case
     draw = np.random.RandomState(0)
     if kind == "matmul":
         lead, m, k, n, tx, ty = PRODUCTS[case]
@@ -89,10 +90,10 @@ def _jax_step(name: str):
     else:
         batch, channels, spatial, out, k, s, p, groups = CONVOLUTIONS[case]
         d = len(spatial)
-        geometry = contraction.Geometry((s,) * d, ((p, p),) * d, (1,) * d, groups, False, spatial, (k,) * d)
-        x = jnp.asarray(draw.randn(batch, channels, *spatial), dtype)
+        geometry = contraction.Geometry((s,) * d, ((p, p),) * d, (1,) * d, groups, last, spatial, (k,) * d)
+        x = jnp.asarray(draw.randn(batch, *((*spatial, channels) if last else (channels, *spatial))), dtype)
         w = jnp.asarray(draw.randn(out, channels // groups, *(k,) * d), dtype)
-        g = jnp.asarray(draw.randn(batch, out, *geometry.outs), dtype)
+        g = jnp.asarray(draw.randn(batch, *((*geometry.outs, out) if last else (out, *geometry.outs))), dtype)
         a, b = {"convolution": (x, w), "input gradient": (g, w), "weight gradient": (x, g)}[kind]
         run = jax.jit(lambda a, b: contraction._convolution(kind, a, b, geometry))
     return lambda: run(a, b).block_until_ready()
@@ -102,7 +103,7 @@ def _torch_step(name: str):
     import torch
 
     torch.set_num_threads(os.cpu_count())
-    kind, case, dtype = name.split("/")
+    kind, case, dtype, *_ = name.split("/")
     dtype = getattr(torch, dtype)
     if kind == "matmul":
         lead, m, k, n, tx, ty = PRODUCTS[case]
@@ -295,7 +296,7 @@ def main() -> None:
     turns = next((int(w[8:]) for w in sys.argv[1:] if w.startswith("--turns=")), 9)
     names = [*NETWORKS] if words == ["networks"] else operators() + [*NETWORKS] * bool(words)
     if words and words != ["networks"]:
-        names = [n for n in names if all(any(w in part for part in [n]) for w in words)]
+        names = [n for n in names if all(w in n for w in words)]
     workers = {c: _start(c) for c in CONTENDERS}
     print("| workload | " + " | ".join(f"{c} ms" for c in CONTENDERS) + " | XLA / oneDNN | torch / oneDNN |")
     print("|---" * (len(CONTENDERS) + 3) + "|")

@@ -192,24 +192,14 @@ class Geometry(NamedTuple):
 
 def convolution(x: Any, w: Any, geometry: Geometry) -> Any:
     """The convolution of x with w [out, C / groups, kernel]."""
-    if _pays(x, w, geometry):
-        return _convolution("convolution", x, w, geometry)
-    return _plain_convolution(x, w, "convolution", geometry)
+    bind = x.dtype.name in onednn.TYPES and _bindable(x, w)
+    return _convolution("convolution", x, w, geometry) if bind else _plain_convolution(x, w, "convolution", geometry)
 
 
 def input_gradient(g: Any, w: Any, geometry: Geometry) -> Any | None:
-    """The transposed convolution, the gradient of `convolution` by x for a cotangent g; None where XLA is as fast with
-    it and its derivatives."""
-    return _convolution("input gradient", g, w, geometry) if _pays(g, w, geometry) else None
-
-
-def _pays(a: Any, w: Any, geometry: Geometry) -> bool:
-    """Whether oneDNN is faster with a convolution or one of its gradients; within a program channels may be last."""
-    if not _bindable(a, w):
-        return False
-    work = math.prod(w.shape) * math.prod(geometry.outs) * a.shape[0]
-    inside = geometry._replace(last=True)
-    return any(_faster(a.dtype, _line(kind, inside, w.shape[0], w.shape[1]), work) for kind in KINDS)
+    """The transposed convolution, the gradient of `convolution` by x for a cotangent g; None for types without one."""
+    bind = g.dtype.name in onednn.TYPES and _bindable(g, w)
+    return _convolution("input gradient", g, w, geometry) if bind else None
 
 
 def _line(kind: str, geometry: Geometry, out: int, each: int) -> str | None:
