@@ -93,6 +93,23 @@ def test_dropout(mode, value):
     assert F.dropout(x, 0.0, mode=mode) is x
 
 
+def test_masks_of_dropout_are_independent():
+    """Neighbours at several distances, bits of the position, and draws that follow each other or whose seeds do."""
+    masks = []
+    for seed in (0, 1):
+        paddle.seed(seed)
+        masks += [(F.dropout(paddle.ones([2**16]), 0.5).numpy() > 0) - 0.5 for _ in range(4)]
+    masks = np.stack(masks) * 2
+    assert np.abs(masks.mean(1)).max() < 5 / 256  # 5 standard deviations
+    pairs = masks @ masks.T / 2**16
+    assert np.abs(pairs - np.eye(8)).max() < 5 / 256
+    for distance in (1, 2, 3, 16, 64, 255, 256, 4096):
+        assert abs((masks[:, distance:] * masks[:, :-distance]).mean()) < 5 / 700
+    for bit in range(16):
+        half = np.where(np.arange(2**16) >> bit & 1, 1, -1)
+        assert np.abs((masks * half).mean(1)).max() < 5 / 256
+
+
 def test_dropout_gradient_uses_the_same_mask():
     x = paddle.ones([50, 50])
     x.stop_gradient = False
