@@ -163,7 +163,8 @@ class Scope:
         if state.tensor is not None:
             state.tensor._write_array(array)
         else:
-            self.var(state.name).array = jnp.asarray(array, dtype=state.value.dtype)
+            fits = isinstance(array, jax.Array) and array.dtype == state.value.dtype
+            self.var(state.name).array = array if fits else jnp.asarray(array, dtype=state.value.dtype)
 
 
 _global = Scope()
@@ -295,10 +296,11 @@ class Executor:
         with scope.taken(executable) as (states, alone), _seeded(program):
             found, new = executable.run(feeds, states, words, alone)
             seen = {id(a) for a in (*found, *feeds.values(), *states.values())}
+            own = set() if executable.on_host else set(alone)
             for name, array in new.items():
                 scope.put(program.states[name], array)
-                if name in alone:
-                    scope.variables[name]._alone = not executable.on_host and id(array) not in seen
+                if name in own and id(array) not in seen:
+                    scope.variables[name]._alone = True
         source = iter(found)
         arrays = [next(source) if isinstance(f, Value) else f for f in fetches]
         return [_to_numpy(a) for a in arrays] if return_numpy else [_make(a) for a in arrays]
