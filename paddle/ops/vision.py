@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from fractions import Fraction
 from typing import Any
 
 import jax
@@ -326,12 +327,20 @@ def _resize(x, size, scale, by_scale, mode, align_corners, align_mode, antialias
     return out
 
 
+def _scaled(length: Any, scale: float) -> Any:
+    """The whole part of a product with a length that stays open in an exported program."""
+    exact = Fraction(scale)
+    if exact.denominator > 1024:
+        raise errors.ValueError_(f"interpolate: a scale of {scale} needs lengths that are known")
+    return length * exact.numerator // exact.denominator
+
+
 def _counts(lengths: list, size: Any, scale: Any) -> list[int]:
     """The spatial shape that lengths are resized to."""
     if scale is None:
         counts = [int(n) if isinstance(n, (int, float, np.number)) else n for n in size]
     else:
-        counts = [n * int(s) if s == int(s) else int(n * s) for n, s in zip(lengths, scale)]
+        counts = [int(n * s) if isinstance(n, int) else _scaled(n, s) for n, s in zip(lengths, scale)]
     if min((n for n in (*counts, *lengths) if isinstance(n, int)), default=1) < 1:
         raise errors.ValueError_(
             f"interpolate: the spatial shape would become {counts} from {lengths}; both need elements"
