@@ -2,7 +2,8 @@
 
 Each workload gets processes of its own. One round of processes takes a few steps without anything random: their losses must
 agree (and our compile cache is filled). A second round, fresh, measures the time to the first finished step (from the start
-of the process, with a warm cache), the median time of a step in turns, and the peak memory.
+of the process, with a warm cache), the median time of a step in turns, and the peak memory. The environment variable BEFORE
+names another checkout of ours that takes part.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import time
 from pathlib import Path
 
 from suite_workloads import SAME, TOLERANCE, WORKLOADS
-from turns import FRAMEWORKS, HERE, Worker, in_turns, python_of
+from turns import FRAMEWORKS, HERE, OURS, Worker, in_turns, python_of
 
 STEPS = 4  # whose losses are compared
 CORES = 2
@@ -45,7 +46,7 @@ def measure(
         for framework in frameworks:
             if framework not in found:
                 continue
-            if framework == "ours" and name in SAME:  # what differs from the code whose losses were taken
+            if framework in OURS and name in SAME:  # what differs from the code whose losses were taken
                 worker = Worker(framework, "suite_workloads", **env)
                 worker.ask("first", name)
                 worker.close()
@@ -72,7 +73,7 @@ def measure(
 def disagree(name: str, found: dict[str, dict]) -> str | None:
     """What the losses say against each other, None when they agree."""
     ours = found.get("ours", {}).get("losses")
-    for rival in FRAMEWORKS[1:]:
+    for rival in found.keys() - {"ours"}:
         theirs = found.get(rival, {}).get("losses")
         for i, (a, b) in enumerate(zip(ours or [], theirs or [])):
             if not abs(a - b) <= TOLERANCE.get(name, 2e-3) * max(abs(a), abs(b), 1e-3):
@@ -86,30 +87,25 @@ def ratios(results: dict[str, dict], rival: str, key=lambda f: f.get("step")) ->
     return {n: theirs / ours for n, (ours, theirs) in pairs.items() if ours and theirs}
 
 
+def _rivals(results: dict[str, dict]) -> list[str]:
+    """What ours is compared with: the official package, PyTorch, and a checkout of ours if one took part."""
+    return [*FRAMEWORKS[1:], *(["before"] if any("before" in found for found in results.values()) else [])]
+
+
 def _cell(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
 def rows(results: dict[str, dict]) -> list[list[str]]:
     """The table: the heads, then a row for each workload."""
-    heads = [
-        "workload",
-        "ours ms",
-        "paddle ms",
-        "torch ms",
-        "x paddle",
-        "x torch",
-        "MB ours",
-        "paddle",
-        "torch",
-        "cold MB",
-    ]
-    out = [[*heads, "first s", "paddle", "torch", "compiles", "losses"]]
-    faster = {rival: ratios(results, rival) for rival in FRAMEWORKS[1:]}
+    rivals = _rivals(results)
+    heads = ["workload", *(f"{f} ms" for f in ("ours", *rivals)), *(f"x {f}" for f in rivals), "MB ours", *rivals]
+    out = [[*heads, "cold MB", "first s", *rivals, "compiles", "losses"]]
+    faster = {rival: ratios(results, rival) for rival in rivals}
     for name, found in results.items():
-        each = [found.get(f, {}) for f in FRAMEWORKS]
+        each = [found.get(f, {}) for f in ("ours", *rivals)]
         row = [name, *(_cell(f.get("step") and f["step"] * 1e3, ".3g") for f in each)]
-        row += [_cell(faster[rival].get(name), ".2f") for rival in FRAMEWORKS[1:]]
+        row += [_cell(faster[rival].get(name), ".2f") for rival in rivals]
         row += [_cell(f.get("memory") and f["memory"] / 2**20, ".0f") for f in each]
         row += [_cell(each[0].get("cold") and each[0]["cold"]["memory"] / 2**20, ".0f")]
         row += [_cell(f.get("first", {}).get("total"), ".2f") for f in each]
@@ -121,7 +117,7 @@ def rows(results: dict[str, dict]) -> list[list[str]]:
 def summary(results: dict[str, dict]) -> list[str]:
     """The geometric means."""
     lines = []
-    for rival in FRAMEWORKS[1:]:
+    for rival in _rivals(results):
         faster = ratios(results, rival)
         if faster:
             slow = [n for n, r in faster.items() if r < 1]
@@ -138,7 +134,7 @@ def _machine(frameworks: list[str]) -> dict:
     for framework in frameworks:
         library = "torch" if framework == "torch" else "paddle"
         code = f"import {library}; print({library}.__version__)"
-        env = dict(os.environ, PYTHONPATH=str(HERE.parent) if framework == "ours" else "")
+        env = dict(os.environ, PYTHONPATH=OURS.get(framework, ""))
         out = subprocess.run([python_of(framework), "-c", code], env=env, cwd=HERE, capture_output=True, text=True)
         versions[framework] = out.stdout.strip()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True)
@@ -170,12 +166,13 @@ def main() -> int:
     if not names:
         parser.error(f"--only: no such workload; there are {', '.join(WORKLOADS)}")
     frameworks = [f for f in FRAMEWORKS if python_of(f) and f not in (options.without or "").split(",")]
+    frameworks += ["before"] if OURS["before"] else []
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     os.environ.update(OMP_NUM_THREADS=str(CORES), FLAGS_paddle_num_threads=str(CORES))
     rounds, seconds = (3, 0.1) if options.quick else (options.rounds, options.seconds)
     report = {"machine": _machine(frameworks), "workloads": {}}
     with tempfile.TemporaryDirectory() as fresh:
-        checkers = {f: Worker(f, "suite_workloads") for f in frameworks if f != "ours"}
+        checkers = {f: Worker(f, "suite_workloads") for f in frameworks if f not in OURS}
         for name in names:
             print(f"{name} ...", file=sys.stderr, end=" ", flush=True)
             start = time.perf_counter()

@@ -17,11 +17,15 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 FRAMEWORKS = ("ours", "paddle", "torch")
+OURS = {
+    "ours": str(HERE.parent),
+    "before": os.environ.get("BEFORE", ""),
+}  # and another checkout of ours, if one is named
 
 
 def python_of(framework: str) -> str | None:
     """The interpreter for a framework, None when it is not installed."""
-    if framework == "ours":
+    if framework in OURS:
         return sys.executable
     python = os.environ.get("RIVALS_PYTHON") or str(HERE.parent / ".rivals" / "bin" / "python")
     return python if Path(python).exists() else None
@@ -31,7 +35,7 @@ class Worker:
     """One framework in a process of its own."""
 
     def __init__(self, framework: str, module: str, **env: str):
-        env = dict(os.environ, PYTHONPATH=str(HERE.parent) if framework == "ours" else "", **env)
+        env = dict(os.environ, PYTHONPATH=OURS.get(framework, ""), **env)
         self.framework = framework
         self._process = subprocess.Popen(
             [python_of(framework), str(HERE / "turns.py"), framework, module],
@@ -57,7 +61,11 @@ class Worker:
 
     def close(self) -> None:
         self._process.stdin.close()
-        self._process.wait(30)
+        try:
+            self._process.wait(60)
+        except subprocess.TimeoutExpired:  # it has answered everything
+            self._process.kill()
+            self._process.wait()
 
 
 def in_turns(workers: list[Worker], rounds: int, name: str, **arguments) -> dict[str, list[float]]:
@@ -143,7 +151,7 @@ class _Session:
         self._library = importlib.import_module("torch" if self._kind == "onnx" else self._kind)
         self._imported = time.perf_counter() - start
         self._module = importlib.import_module(module)
-        self._stats = self._library.utils.compile_stats if framework == "ours" else None
+        self._stats = self._library.utils.compile_stats if framework in OURS else None
         self._steps: dict = {}
 
     def _make(self, name: str, **options):
