@@ -73,7 +73,7 @@ def measure(
 def disagree(name: str, found: dict[str, dict]) -> str | None:
     """What the losses say against each other, None when they agree."""
     ours = found.get("ours", {}).get("losses")
-    for rival in found.keys() - {"ours"}:
+    for rival in sorted(found.keys() - {"ours"}):
         theirs = found.get(rival, {}).get("losses")
         for i, (a, b) in enumerate(zip(ours or [], theirs or [])):
             if not abs(a - b) <= TOLERANCE.get(name, 2e-3) * max(abs(a), abs(b), 1e-3):
@@ -150,17 +150,8 @@ def _machine(frameworks: list[str]) -> dict:
     }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", help="workloads, separated by commas; a part of the name is enough")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of a turn")
-    parser.add_argument("--quick", action="store_true", help="three short turns")
-    parser.add_argument("--without", help="frameworks to leave out, separated by commas")
-    parser.add_argument("--cache", help="keep our compile cache in this folder instead of a fresh one")
-    parser.add_argument("--json", help="also write all figures to this file")
-    parser.add_argument("--markdown", help="also write the table to this file")
-    options = parser.parse_args()
+def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> dict:
+    """Measure what the options ask for."""
     words = options.only.split(",") if options.only else [""]
     names = [n for n in WORKLOADS if any(w in n for w in words)]
     if not names:
@@ -183,6 +174,26 @@ def main() -> int:
                 Path(options.json).write_text(json.dumps(report, indent=1))
         for worker in checkers.values():
             worker.close()
+    return report
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", help="workloads, separated by commas; a part of the name is enough")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of a turn")
+    parser.add_argument("--quick", action="store_true", help="three short turns")
+    parser.add_argument("--without", help="frameworks to leave out, separated by commas")
+    parser.add_argument("--cache", help="keep our compile cache in this folder instead of a fresh one")
+    parser.add_argument("--json", help="also write all figures to this file")
+    parser.add_argument("--read", nargs="+", metavar="FILE", help="show what --json wrote instead of measuring")
+    parser.add_argument("--markdown", help="also write the table to this file")
+    options = parser.parse_args()
+    if options.read:
+        reports = [json.loads(Path(path).read_text()) for path in options.read]
+        report = {**reports[-1], "workloads": {n: f for r in reports for n, f in r["workloads"].items()}}
+    else:
+        report = _run(parser, options)
     results = report["workloads"]
     table, means = rows(results), summary(results)
     widths = [max(map(len, column)) for column in zip(*table)]
