@@ -34,17 +34,16 @@ FASTER = {
     ("bfloat16", "convolution"): 2**21,
     ("float32", "input gradient"): 2**21,
     ("bfloat16", "input gradient"): 2**21,
-    ("bfloat16", "convolution, kernel of 1, channels last"): 2**23,
-    ("bfloat16", "input gradient, kernel of 1, channels last"): 2**23,
-    ("bfloat16", "weight gradient, kernel of 1, channels last"): 2**23,
+    ("bfloat16", "weight gradient"): 2**26,
+    ("bfloat16", "convolution, kernel of 1"): 2**23,
+    ("bfloat16", "input gradient, kernel of 1"): 2**23,
+    ("bfloat16", "weight gradient, kernel of 1"): 2**23,
     ("float32", "convolution, depthwise, channels last"): 2**18,
     ("bfloat16", "convolution, depthwise, channels last"): 2**18,
     ("float32", "input gradient, depthwise, channels last"): 2**18,
     ("bfloat16", "input gradient, depthwise, channels last"): 2**18,
-    ("float32", "weight gradient, depthwise, channels last"): 2**20,
-    ("bfloat16", "weight gradient, depthwise, channels last"): 2**20,
-    ("float32", "weight gradient, depthwise, channels first"): 2**20,
-    ("bfloat16", "weight gradient, depthwise, channels first"): 2**20,
+    ("float32", "weight gradient, depthwise"): 2**20,
+    ("bfloat16", "weight gradient, depthwise"): 2**20,
 }
 
 
@@ -204,17 +203,16 @@ def input_gradient(g: Any, w: Any, geometry: Geometry) -> Any | None:
 
 def _line(kind: str, geometry: Geometry, out: int, each: int) -> str | None:
     """The line of `FASTER` for a convolution with so many output channels and channels in each group, or a gradient."""
-    groups, order = geometry.groups, "channels last" if geometry.last else "channels first"
-    special = None
-    if groups > 1 and each == 1 and out == groups:
-        special = "depthwise"
-    elif max(geometry.kernel) == groups == 1:
-        special = "kernel of 1"
-    elif kind == "weight gradient" or kind == "convolution" and each == 1:
-        return None
+    groups = geometry.groups
     if kind == "input gradient" and max(geometry.stride) > 1 and (groups == 1 or max(geometry.dilation) > 1):
         return None
-    return f"{kind}, {special}, {order}" if special else kind
+    if groups > 1 and each == 1 and out == groups:
+        return f"{kind}, depthwise" + ", channels last" * (geometry.last and kind != "weight gradient")
+    if max(geometry.kernel) == groups == 1:
+        return f"{kind}, kernel of 1"
+    if kind == "convolution" and each == 1 or kind == "weight gradient" and (groups > 1 or each < 16):
+        return None
+    return kind
 
 
 def _convolution(kind: str, a: Any, b: Any, geometry: Geometry) -> Any:
@@ -304,17 +302,19 @@ def _by_input(g, w, geometry):
 def _by_weight(x, g, geometry):
     if geometry.groups > 1:
         return _depthwise_by_weight(x, g, geometry)
-    n = len(geometry.kernel)  # of one element: a product over all positions
     config = [(0, 0, 0)] * x.ndim
-    for axis, ((before, _), s, l, o) in enumerate(
-        zip(geometry.pads, geometry.stride, geometry.lengths, geometry.outs), start=1
+    for axis, (pads, d, k, s, l, o) in enumerate(
+        zip(geometry.pads, geometry.dilation, geometry.kernel, geometry.stride, geometry.lengths, geometry.outs), 1
     ):
-        config[axis] = (before, (o - 1) * s + 1 - l - before, 0)
-    if any(c != (0, 0, 0) for c in config):
-        x = jax.lax.pad(x, jnp.zeros((), x.dtype), config)
-    x = x[(slice(None), *(slice(None, None, s) for s in geometry.stride))]
-    found = onednn.matmul(g.reshape(-1, g.shape[-1]), x.reshape(-1, x.shape[-1]), True)
-    return found.reshape(*found.shape, *(1,) * n)
+        config[axis] = (pads[0], (o - 1) * s + d * (k - 1) + 1 - l - pads[0], 0)
+    x = jax.lax.pad(x, jnp.zeros((), x.dtype), config)
+    rows = g.reshape(-1, g.shape[-1])
+    parts = []
+    for at in np.ndindex(*geometry.kernel):  # a product over all positions for each element of the kernel
+        axes = zip(at, geometry.dilation, geometry.stride, geometry.outs)
+        window = x[(slice(None), *(slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, s, o in axes))]
+        parts.append(onednn.matmul(rows, window.reshape(-1, x.shape[-1]), True))
+    return jnp.stack(parts, -1).reshape(*parts[0].shape, *geometry.kernel)
 
 
 def _depthwise_by_weight(x, g, geometry):
