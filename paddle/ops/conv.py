@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import jax
 import jax.numpy as jnp
 
 from ..engine import errors
@@ -69,6 +70,13 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
                 f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger "
                 f"than x of shape {list(x.shape)} with its padding {[list(p) for p in pads]}"
             )
+    if not all(isinstance(p, int) for pair in pads for p in pair):  # "SAME", lengths that stay open in an exported program
+        axes = window.spatial_axes(n, last)
+        config = [(0, 0, 0)] * x.ndim
+        for a, (before, after) in zip(axes, pads):
+            config[a] = (before, after, 0)
+        x, pads = jax.lax.pad(x, jnp.zeros((), x.dtype), config), [(0, 0)] * n
+        lengths = tuple(x.shape[a] for a in axes)
     geometry = Geometry(stride, tuple(pads), dilation, groups, last, lengths, kernel)
     return _add_bias(name, convolution(x, weight, geometry), bias, last)
 

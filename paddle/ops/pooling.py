@@ -502,6 +502,11 @@ def _adaptive_max(x, name, n, output_size):
             raise errors.ValueError_(f"{name}: x of shape {list(x.shape)} has no elements to take a maximum of")
         shape = x.shape[:2] + wanted
         return jnp.zeros(shape, x.dtype), jnp.zeros(shape, np.int32)
+    if set(wanted) == {1} and x.ndim == n + 2:  # one window, also of lengths that stay open in an exported program
+        flat = x.reshape(*x.shape[:2], -1)
+        place = jnp.argmax(flat, -1, keepdims=True)
+        shape = (*x.shape[:2], *wanted)
+        return jnp.take_along_axis(flat, place, -1).reshape(shape), place.astype(np.int32).reshape(shape)
     bounds = [_adaptive_bounds(x.shape[a], c) for a, c in zip(axes, wanted)]
     return _max_with_index(
         x, axes, [b[0] for b in bounds], [b[1] for b in bounds], [int((b[1] - b[0]).max()) for b in bounds]

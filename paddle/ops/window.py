@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 
 from ..engine import errors
@@ -55,7 +56,7 @@ def pairs(
         if padding.upper() == "VALID":
             return [(0, 0)] * n
         if padding.upper() == "SAME":
-            totals = [max((-(-l // s) - 1) * s + k - l, 0) for l, k, s in zip(lengths, kernel, stride)]
+            totals = [jax.core.max_dim((-(-l // s) - 1) * s + k - l, 0) for l, k, s in zip(lengths, kernel, stride)]
             return [(t // 2, t - t // 2) for t in totals]
         raise errors.ValueError_(f"{name}: padding must be 'SAME', 'VALID' or numbers, got {padding!r}")
     found = None
