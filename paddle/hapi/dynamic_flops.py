@@ -113,12 +113,13 @@ def flops(net: Any, input_size: Any, custom_ops: Any = None, print_detail: bool 
 def _announce(leaves: list[Layer], custom: dict) -> None:
     """Say once for each type how it is counted."""
     for kind in dict.fromkeys(type(layer) for layer in leaves):
+        name = str(kind).replace("paddle.nn.layers.", "paddle.nn.layer.")  # its official module
         if kind in custom:
-            print(f"Customize Function has been applied to {kind}")
+            print(f"Customize Function has been applied to {name}")
         elif kind in COUNTS:
-            print(f"{kind}'s flops has been counted")
+            print(f"{name}'s flops has been counted")
         else:
-            print(f"Cannot find suitable count function for {kind}. Treat it as zero FLOPs.")
+            print(f"Cannot find suitable count function for {name}. Treat it as zero FLOPs.")
 
 
 def _custom(layer: Any, count: Callable, inputs: Any, output: Any) -> int:

@@ -105,7 +105,9 @@ class ColorJitter(BaseTransform):
         ]
 
     def _apply_image(self, img: Any) -> Any:
-        for part in random.sample(self._parts, len(self._parts)):
+        parts = list(self._parts)
+        random.shuffle(parts)
+        for part in parts:
             img = part(img)
         return img
 
@@ -249,10 +251,9 @@ class RandomPerspective(BaseTransform):
     def get_params(self, width: int, height: int, distortion_scale: float) -> tuple[list, list]:
         """Random start points and end points."""
         x, y = int(distortion_scale * (width // 2)) + 1, int(distortion_scale * (height // 2)) + 1
-        left, right = (0, x - 1), (width - x, width - 1)
-        top, bottom = (0, y - 1), (height - y, height - 1)
+        left, right, top, bottom = (0, x), (width - x, width), (0, y), (height - y, height)
         ends = [
-            [random.randint(*h), random.randint(*v)]
+            [int(random.uniform(*h)), int(random.uniform(*v))]
             for h, v in ((left, top), (right, top), (right, bottom), (left, bottom))
         ]
         return [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], ends

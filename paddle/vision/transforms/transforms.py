@@ -324,8 +324,8 @@ class RandomResizedCrop(BaseTransform):
     def _get_params(self, inputs: tuple) -> tuple[int, int, int, int]:
         rows, columns = F.size_of(self._picture(inputs), "RandomResizedCrop")
         for _ in range(10):
-            area = random.uniform(*self.scale) * rows * columns
-            ratio = math.exp(random.uniform(math.log(self.ratio[0]), math.log(self.ratio[1])))
+            area = np.random.uniform(*self.scale) * rows * columns
+            ratio = math.exp(np.random.uniform(math.log(self.ratio[0]), math.log(self.ratio[1])))
             width, height = int(round(math.sqrt(area * ratio))), int(round(math.sqrt(area / ratio)))
             if 0 < width <= columns and 0 < height <= rows:
                 return random.randint(0, rows - height), random.randint(0, columns - width), height, width
