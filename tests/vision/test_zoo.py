@@ -10,7 +10,7 @@ import paddle
 from paddle.vision import create_model, list_models
 
 TABLE = json.loads(networks.TABLE.read_text())
-SIZED = [n for n in TABLE["published"] if n not in ("efficientnet_l2", "vit_huge_patch14_224")][::3]
+SIZED = [n for n in TABLE["published"] if n not in ("efficientnet_l2", "vit_huge_patch14_224")][::5]
 
 
 @pytest.mark.parametrize("name", sorted({*SIZED, *networks.NETWORKS} & set(TABLE["published"])))
@@ -27,7 +27,7 @@ def test_results_are_those_recorded(name):
 
 def test_names():
     names = list_models()
-    assert len(names) >= 340 and names == sorted(names) and set(TABLE["published"]) <= set(names)
+    assert len(names) >= 600 and names == sorted(names) and set(TABLE["published"]) <= set(names)
     assert list_models("dla60*") == ["dla60", "dla60x", "dla60x_c"]
     assert set(list_models("levit")) == {n for n in names if n.startswith("levit")}
     assert list_models("nothing*") == []
@@ -70,7 +70,7 @@ def test_hub():
     folder = paddle.vision.zoo.__path__[0]
     assert set(paddle.hub.list(folder, source="local")) == set(list_models())
     net = paddle.hub.load(folder, "pplcnet_x0_25", source="local", num_classes=4)
-    assert net.head.weight.shape == [1280, 4]
+    assert net.fc.weight.shape == [1280, 4]
 
 
 def test_windows_that_do_not_fill_the_picture_are_an_error():

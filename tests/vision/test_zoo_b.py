@@ -1,4 +1,5 @@
-"""Convolutional networks of the library against PaddleClas: keys and shapes of the weights, results from equal weights."""
+"""Convolutional networks of the library against PaddleClas: keys and shapes of the weights, results from equal
+weights."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""DarkNet-53 (Redmon and Farhadi, "YOLOv3", 2018) and its form with cross stages, CSPNet (Wang et al., "CSPNet: a new backbone
-that can enhance learning capability of CNN", 2019); keys of the weights as in PaddleClas."""
+"""DarkNet-53 (Redmon and Farhadi, "YOLOv3", 2018) and its form with cross stages, CSPNet (Wang et al., "CSPNet: a
+new backbone that can enhance learning capability of CNN", 2019); keys of the weights as in PaddleClas."""
 
 from __future__ import annotations
 
@@ -83,6 +83,8 @@ class CrossStage(nn.Layer):
         middle: of the blocks.
         depth: number of blocks.
         block: makes one of width and middle.
+        linear: no activation where the halves are made.
+        groups: of the convolution at the start.
     """
 
     def __init__(
@@ -96,10 +98,13 @@ class CrossStage(nn.Layer):
         middle: int,
         depth: int,
         block: Any,
+        linear: bool,
+        groups: int,
     ):
         super().__init__()
-        self.conv_down = conv_bn(inputs, down, 3, stride) if stride > 1 else nn.Identity()
-        self.conv_exp = conv_bn(down if stride > 1 else inputs, expanded)
+        self.conv_down = conv_bn(inputs, down, 3, stride, groups) if stride > 1 else nn.Identity()
+        act = None if linear else nn.LeakyReLU
+        self.conv_exp = conv_bn(down if stride > 1 else inputs, expanded, act=act)
         self.blocks = nn.Sequential(*(block(width, middle) for _ in range(depth)))
         self.conv_transition_b = conv_bn(width, expanded // 2)
         self.conv_transition = conv_bn(expanded, outputs)
@@ -115,7 +120,7 @@ class CSPNet(nn.Layer):
     Args:
         stem: channels, kernel, stride of the first convolution; whether a pooling follows.
         stages: for each (inputs, outputs, stride, down, expanded, width, middle, depth) of `CrossStage`.
-        bottleneck: groups of bottlenecks as blocks; 0: blocks of DarkNet.
+        bottleneck: groups of bottlenecks as blocks, in linear stages; 0: blocks of DarkNet.
         num_classes: outputs.
     """
 
@@ -126,7 +131,7 @@ class CSPNet(nn.Layer):
         if pooled:
             self.stem.add_sublayer("pool", nn.MaxPool2D(3, 2, padding=1))
         block = functools.partial(Bottleneck, groups=bottleneck) if bottleneck else DarkBlock
-        self.stages = nn.LayerList([CrossStage(*stage, block) for stage in stages])
+        self.stages = nn.LayerList([CrossStage(*stage, block, bottleneck > 0, bottleneck or 1) for stage in stages])
         self.fc = classifier(stages[-1][1], num_classes)
 
     def forward(self, x: Any) -> Any:
@@ -145,14 +150,14 @@ DARK = (
 )
 
 
-def _residual(expand: int, middle: float) -> tuple:
-    """Four stages as in ResNet-50; the halves together have `expand` times the channels of the stage."""
+def _residual(first: int, expand: int, block: float, middle: float) -> tuple:
+    """Four stages as in ResNet-50: channels of the first, factors of the channels of both halves together, of the
+    blocks, and within the blocks."""
     stages, inputs = [], 64
     for i, depth in enumerate((3, 3, 5, 2)):
-        width = 128 * 2**i
-        stages.append(
-            (inputs, width, 1 if i == 0 else 2, inputs, expand * width, expand * width // 2, int(middle * width), depth)
-        )
+        width, stride = first * 2**i, 1 if i == 0 else 2
+        inner = int(width * block)
+        stages.append((inputs, width, stride, inputs, expand * width, inner, int(inner * middle), depth))
         inputs = width
     return tuple(stages)
 
@@ -162,7 +167,7 @@ register(
     CSPNet,
     {
         "cspdarknet53": {"stem": (32, 3, 1, False), "stages": DARK},
-        "cspresnet50": {"stem": (64, 7, 2, True), "stages": _residual(2, 0.5), "bottleneck": 1},
-        "cspresnext50": {"stem": (64, 7, 2, True), "stages": _residual(2, 1), "bottleneck": 32},
+        "cspresnet50": {"stem": (64, 7, 2, True), "stages": _residual(128, 2, 1, 0.5), "bottleneck": 1},
+        "cspresnext50": {"stem": (64, 7, 2, True), "stages": _residual(256, 1, 0.5, 1), "bottleneck": 32},
     },
 )

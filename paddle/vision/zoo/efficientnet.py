@@ -1,5 +1,6 @@
-"""EfficientNet (Tan and Le, "EfficientNet: rethinking model scaling for convolutional neural networks", 2019) and TinyNet (Han et
-al., "Model Rubik's cube: twisting resolution, depth and width for TinyNets", 2020); keys of the weights as in PaddleClas."""
+"""EfficientNet (Tan and Le, "EfficientNet: rethinking model scaling for convolutional neural networks", 2019) and
+TinyNet (Han et al., "Model Rubik's cube: twisting resolution, depth and width for TinyNets", 2020); keys of the
+weights as in PaddleClas."""
 
 from __future__ import annotations
 

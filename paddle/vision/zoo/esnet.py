@@ -1,5 +1,5 @@
-"""ESNet, the backbone of PP-PicoDet (Yu et al., "PP-PicoDet: a better real-time object detector on mobile devices", 2021); keys of
-the weights as in PaddleClas."""
+"""ESNet, the backbone of PP-PicoDet (Yu et al., "PP-PicoDet: a better real-time object detector on mobile devices",
+2021); keys of the weights as in PaddleClas."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""FasterNet (Chen et al., "Run, don't walk: chasing higher FLOPS for faster neural networks", 2023); keys of the weights as in
-PaddleClas."""
+"""FasterNet (Chen et al., "Run, don't walk: chasing higher FLOPS for faster neural networks", 2023); keys of the
+weights as in PaddleClas."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""GhostNet (Han et al., "GhostNet: more features from cheap operations", 2019) and GhostNetV2 (Tang et al., "GhostNetV2: enhance
-cheap operation with long-range attention", 2022); keys of the weights as in PaddleClas."""
+"""GhostNet (Han et al., "GhostNet: more features from cheap operations", 2019) and GhostNetV2 (Tang et al.,
+"GhostNetV2: enhance cheap operation with long-range attention", 2022); keys of the weights as in PaddleClas."""
 
 from __future__ import annotations
 

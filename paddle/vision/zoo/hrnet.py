@@ -1,5 +1,5 @@
-"""HRNet (Wang et al., "Deep high-resolution representation learning for visual recognition", 2019); keys of the weights as in
-PaddleClas."""
+"""HRNet (Wang et al., "Deep high-resolution representation learning for visual recognition", 2019); keys of the
+weights as in PaddleClas."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Inception-v4 and Inception-ResNet (Szegedy et al., "Inception-v4, Inception-ResNet and the impact of residual connections on
-learning", 2016); keys of the weights of Inception-v4 as in PaddleClas."""
+"""Inception-v4 and Inception-ResNet (Szegedy et al., "Inception-v4, Inception-ResNet and the impact of residual
+connections on learning", 2016); keys of the weights of Inception-v4 as in PaddleClas."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""MicroNet (Li et al., "MicroNet: improving image recognition with extremely low FLOPs", 2021); keys of the weights as in
-PaddleClas."""
+"""MicroNet (Li et al., "MicroNet: improving image recognition with extremely low FLOPs", 2021); keys of the weights
+as in PaddleClas."""
 
 from __future__ import annotations
 
@@ -187,7 +187,8 @@ W = (2, 2)
 
 
 def _end(factor: int, *rows: tuple) -> tuple:
-    """Blocks with a convolution in groups before columns and rows: rows (stride, channels, kernel, groups, groups after,
+    """Blocks with a convolution in groups before columns and rows: rows (stride, channels, kernel, groups, groups
+    after,
     reduction)."""
     return tuple((s, c, k, (1, factor), (g, g), (a, a), r) for s, c, k, g, a, r in rows)
 

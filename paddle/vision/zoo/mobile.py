@@ -1,5 +1,5 @@
-"""Networks of inverted residuals by tables: EfficientNet-Lite (2020), EfficientNetV2 (Tan and Le, 2021), MnasNet (Tan et al.,
-2018)."""
+"""Networks of inverted residuals by tables: EfficientNet-Lite (2020), EfficientNetV2 (Tan and Le, 2021), MnasNet
+(Tan et al., 2018)."""
 
 from __future__ import annotations
 

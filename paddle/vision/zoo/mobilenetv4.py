@@ -1,4 +1,5 @@
-"""MobileNetV4 (Qin et al., "MobileNetV4: universal models for the mobile ecosystem", 2024); keys of the weights as in PaddleClas."""
+"""MobileNetV4 (Qin et al., "MobileNetV4: universal models for the mobile ecosystem", 2024); keys of the weights as
+in PaddleClas."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Fused(nn.Layer):
 
 
 class Universal(nn.Layer):
-    """The universal inverted bottleneck: convolutions by each channel before (`start`) and between (`kernel`), each optional."""
+    """The universal inverted bottleneck: convolutions by each channel before (`start`) and between (`kernel`), each
+    optional."""
 
     def __init__(
         self, inputs: int, outputs: int, hidden: int, start: int, kernel: int, stride: int, act: Any, scale: bool
@@ -46,7 +48,8 @@ class Universal(nn.Layer):
 
 
 class Attention(nn.Layer):
-    """Attention with many queries and one head of keys and values, which come from every second place where `stride` is 2."""
+    """Attention with many queries and one head of keys and values, which come from every second place where `stride`
+    is 2."""
 
     def __init__(self, width: int, heads: int, head: int, stride: int):
         super().__init__()
@@ -77,8 +80,8 @@ class MobileNetV4(nn.Layer):
     """Blocks by a table.
 
     Args:
-        rows: ("conv", channels, kernel, stride), ("fused", channels, hidden, stride), ("attention", heads, channels of a
-            head, stride of keys) or (channels, hidden, kernel before, kernel between, stride) of `Universal`.
+        rows: ("conv", channels, kernel, stride), ("fused", channels, hidden, stride), ("attention", heads, channels of
+            a head, stride of keys) or (channels, hidden, kernel before, kernel between, stride) of `Universal`.
         stem: channels of the first convolution.
         act: activation.
         hybrid: learnt scales in the universal blocks.
@@ -111,7 +114,8 @@ class MobileNetV4(nn.Layer):
 
 
 def _stage(width: int, *rows: tuple) -> tuple:
-    """Universal blocks of one width, the first with stride 2: rows (hidden, kernel before, kernel between, repeats); a row that
+    """Universal blocks of one width, the first with stride 2: rows (hidden, kernel before, kernel between, repeats);
+    a row that
     is a name with numbers stays."""
     found: list[tuple] = []
     for row in rows:

@@ -1,5 +1,5 @@
-"""MobileNeXt (Zhou et al., "Rethinking bottleneck structure for efficient mobile network design", 2020); keys of the weights as in
-PaddleClas."""
+"""MobileNeXt (Zhou et al., "Rethinking bottleneck structure for efficient mobile network design", 2020); keys of
+the weights as in PaddleClas."""
 
 from __future__ import annotations
 

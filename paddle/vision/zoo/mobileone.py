@@ -1,5 +1,5 @@
-"""MobileOne (Vasu et al., "MobileOne: an improved one millisecond mobile backbone", 2022), as it is trained; keys of the weights as in
-timm."""
+"""MobileOne (Vasu et al., "MobileOne: an improved one millisecond mobile backbone", 2022), as it is trained; keys
+of the weights as in timm."""
 
 from __future__ import annotations
 

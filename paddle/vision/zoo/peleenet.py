@@ -1,5 +1,5 @@
-"""PeleeNet (Wang et al., "Pelee: a real-time object detection system on mobile devices", 2018); keys of the weights as in
-PaddleClas."""
+"""PeleeNet (Wang et al., "Pelee: a real-time object detection system on mobile devices", 2018); keys of the weights
+as in PaddleClas."""
 
 from __future__ import annotations
 

@@ -116,11 +116,11 @@ class Stem(nn.Layer):
         self.stem2b = _conv(middle // 2, middle, 2, 1, shift, padding=0)
         self.stem3 = _conv(2 * middle, middle, 3, 2, shift)
         self.stem4 = _conv(middle, outputs, 1, 1, shift)
-        self.pool = nn.MaxPool2D(2, stride=1, ceil_mode=True)
+        self.pool = nn.MaxPool2D(2, stride=1, padding="SAME")
 
     def forward(self, x: Any) -> Any:
-        x = F.pad(self.stem1(x), [0, 1, 0, 1])
-        y = self.stem2b(F.pad(self.stem2a(x), [0, 1, 0, 1]))
+        x = self.stem1(x)
+        y = self.stem2b(F.pad(self.stem2a(F.pad(x, [0, 1, 0, 1])), [0, 1, 0, 1]))
         return self.stem4(self.stem3(concat([self.pool(x), y], axis=1)))
 
 

@@ -1,5 +1,5 @@
-"""RedNet (Li et al., "Involution: inverting the inherence of convolution for visual recognition", 2021); keys of the weights as
-in PaddleClas."""
+"""RedNet (Li et al., "Involution: inverting the inherence of convolution for visual recognition", 2021); keys of
+the weights as in PaddleClas."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""RepGhost (Chen et al., "RepGhost: a hardware-efficient ghost module via re-parameterization", 2022), as it is trained; keys of the
-weights as in timm."""
+"""RepGhost (Chen et al., "RepGhost: a hardware-efficient ghost module via re-parameterization", 2022), as it is
+trained; keys of the weights as in timm."""
 
 from __future__ import annotations
 

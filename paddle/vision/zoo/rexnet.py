@@ -1,4 +1,5 @@
-"""ReXNet (Han et al., "Rethinking channel dimensions for efficient model design", 2020); keys of the weights as in PaddleClas."""
+"""ReXNet (Han et al., "Rethinking channel dimensions for efficient model design", 2020); keys of the weights as in
+PaddleClas."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""SKNet (Li et al., "Selective kernel networks", 2019), with the input split between the kernels as in timm; keys of the weights as
-there."""
+"""SKNet (Li et al., "Selective kernel networks", 2019), with the input split between the kernels as in timm; keys
+of the weights as there."""
 
 from __future__ import annotations
 

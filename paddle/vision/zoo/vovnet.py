@@ -1,5 +1,6 @@
-"""VoVNet (Lee et al., "An energy and GPU-computation efficient backbone network for real-time object detection", 2019) and its
-second form with effective squeeze and excitation (Lee and Park, "CenterMask", 2019); keys of the weights as in timm."""
+"""VoVNet (Lee et al., "An energy and GPU-computation efficient backbone network for real-time object detection",
+2019) and its second form with effective squeeze and excitation (Lee and Park, "CenterMask", 2019); keys of the
+weights as in timm."""
 
 from __future__ import annotations
 
