@@ -122,6 +122,10 @@ class Cell:
         except ValueError:
             return ABSENT
 
+    def is_left(self) -> bool:
+        """Whether no function has this variable any more."""
+        return sys.getrefcount(self.cell) <= 2
+
     def write(self, value: Any) -> None:
         if value is ABSENT:
             del self.cell.cell_contents

@@ -177,6 +177,8 @@ class Tracer(Recorder):
         if key in self.variables:
             return
         value = variable.read()
+        if isinstance(value, types.FunctionType) and value.__closure__:
+            return  # holding it would keep the variables of the function alive that it was made in
         self.variables[key] = (name, variable.read, variable.write, value)
         self.note_container(name, value, variable.read)
         if value.__class__ in PLAIN:
@@ -266,8 +268,7 @@ class Traced:
             try:
                 result = made(*filled[0], **filled[1])
                 self._collect(result, attributes)
-                self._check_containers()
-                self._check_variables()
+                self._check_outside()
                 del result
                 done = True
             except NameError as e:
@@ -344,6 +345,19 @@ class Traced:
         self.stops = [t._stop or t._node is None for t in self.fetched]
         self.reached = _reached(self.fetched)
 
+    def _check_outside(self) -> None:
+        """What the function did to Python objects outside of it."""
+        recorder = self.recorder
+        self._forget_locals()
+        if any(isinstance(read.__self__, Cell) for _, read, _, _ in recorder.variables.values()) and not (
+            all(same(now, before) for _, now, before in recorder.containers.values())
+            and all(read() is first for _, read, _, first in recorder.variables.values())
+        ):
+            gc.collect()  # functions inside that call themselves
+            self._forget_locals()
+        self._check_containers()
+        self._check_variables()
+
     def _check_containers(self) -> None:
         """What the function does to lists and dicts from outside is a reason against a program, unless it may happen
         once and has nothing to do with tensors."""
@@ -369,6 +383,17 @@ class Traced:
             flatten(now, leaves)
             if not self.once or any(isinstance(x, Tensor) and isinstance(x._raw, Value) for x in leaves):
                 raise ChangesState(f"the function assigns {name!r}, which lives longer than the call")
+
+    def _forget_locals(self) -> None:
+        """Variables of the function itself that functions inside of it share are no longer there: they are no conditions."""
+        recorder = self.recorder
+        for key, (name, read, _, first) in list(recorder.variables.items()):
+            if isinstance(read.__self__, Cell) and read.__self__.is_left():
+                del recorder.variables[key]
+                recorder.guards.pop(key, None)
+                recorder.guards.pop((id(first), "[]"), None)
+                if recorder.containers.get(id(first), ("",))[0] == name:
+                    del recorder.containers[id(first)]
 
     def _check_escapes(self) -> None:
         """A reason against a program: a tensor of the recording is alive outside, such as in an object that was returned.

@@ -319,7 +319,7 @@ def test_py_layers_and_hooks_are_part_of_the_program():
         assert x.grad.tolist() == want
 
 
-def test_optimizer_steps_inside_run_eagerly():
+def test_optimizer_steps_inside():
     def made():
         paddle.seed(3)
         m = nn.Linear(3, 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .names import _SCOPES
+from .names import _SCOPES, binds
 
 PREFIX = "_jst_"  # of the names that are made here
 RETURNED, VALUE = PREFIX + "returned", PREFIX + "value"
@@ -163,6 +163,12 @@ class _Lowering:
         return [assign(VALUE, value, node), assign(RETURNED, constant(True, node), node)]
 
     def _loop(self, node: Any, outer: str | None) -> list:
+        if isinstance(node, ast.While) and binds(node.test):  # `while (x := f()): body`: the test is a part of the body
+            leave = ast.If(
+                ast.UnaryOp(ast.Not(), node.test), [*node.orelse, ast.copy_location(ast.Break(), node.test)], []
+            )
+            node.body.insert(0, ast.copy_location(leave, node.test))
+            node.test, node.orelse = constant(True, node), []
         inside: set[str] = set().union(*(leaves(s) for s in node.body))
         number = str(self.loops)
         self.loops += 1

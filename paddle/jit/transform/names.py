@@ -132,6 +132,21 @@ def captured(body: list) -> set[str]:
     return found
 
 
+def shared(body: list) -> list[str]:
+    """The variables of a function that functions inside of it assign."""
+    declared: set[str] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.FunctionDef):
+                declared.update(n for s in ast.walk(node) if isinstance(s, ast.Nonlocal) for n in s.names)
+    return sorted(declared & set(assigned(body).names))
+
+
+def binds(node: ast.AST) -> bool:
+    """Whether an expression assigns names or waits, which a lambda must not."""
+    return any(isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for n in ast.walk(node))
+
+
 class Liveness:
     """Walks statements backward and notes at each `if` and loop which names are read later (`live`), and at loops which
     are read by a further round (`carried`)."""

@@ -13,7 +13,7 @@ import ast
 from typing import Any
 
 from .jumps import PREFIX, lower
-from .names import Liveness, assigned
+from .names import Liveness, assigned, binds, shared
 
 _COMPARED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _AS_THEY_ARE = frozenset("super locals globals vars dir eval exec".split())
@@ -68,13 +68,15 @@ class _Rewriter(ast.NodeTransformer):
         self.first: str | None = None  # the first parameter, which super() needs
         self.bound: dict[str, None] = {}
         self.globals: set[str] = set()
+        self.shared: list[str] = []  # variables that functions inside assign: any call may
 
     # ---- functions ----
     def function(self, node: ast.FunctionDef) -> None:
+        outer = self.first, self.bound, self.globals, self.shared
+        self.shared = shared(node.body)
         declared = _hoist(node.body)
         lower(node)
         Liveness([*declared, *node.body])
-        outer = self.first, self.bound, self.globals
         self.globals = {n for d in declared if isinstance(d, ast.Global) for n in d.names}
         parameters = [*node.args.posonlyargs, *node.args.args]
         self.first = parameters[0].arg if parameters else None
@@ -92,7 +94,7 @@ class _Rewriter(ast.NodeTransformer):
             targets = [ast.Name(n, ast.Store()) for n in self.bound]
             never = ast.If(ast.Constant(False), [ast.Assign(targets, ast.Constant(None))], [])
             body.insert(int(document) + len(declared), ast.copy_location(never, node))
-        self.first, self.bound, self.globals = outer
+        self.first, self.bound, self.globals, self.shared = outer
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
@@ -112,7 +114,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         node.args.defaults = [self.visit(d) for d in node.args.defaults]
-        if not _binds(node.body):
+        if not binds(node.body):
             node.body = self.visit(node.body)
         return node
 
@@ -141,7 +143,7 @@ class _Rewriter(ast.NodeTransformer):
     # ---- statements ----
     def visit_If(self, node: ast.If) -> Any:
         number = self._next()
-        parts = assigned([*node.body, *node.orelse])
+        parts = self._assigned([*node.body, *node.orelse])
         test = self.visit(node.test)
         state = self._state(parts)
         then, other = f"{PREFIX}then{number}", f"{PREFIX}else{number}"
@@ -157,7 +159,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> Any:
         number = self._next()
-        parts = assigned([node, *node.body])
+        parts = self._assigned([node, *node.body])
         test, body = f"{PREFIX}test{number}", f"{PREFIX}body{number}"
         made = [
             self._piece(test, [ast.copy_location(ast.Return(self.visit(node.test)), node)], parts),
@@ -170,7 +172,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         number = self._next()
-        parts = assigned([node.target, *node.body])
+        parts = self._assigned([node.target, *node.body])
         iterable = self.visit(node.iter)
         extra = getattr(node, "extra", None)
         item, body, test = f"{PREFIX}item{number}", f"{PREFIX}body{number}", f"{PREFIX}test{number}"
@@ -192,6 +194,12 @@ class _Rewriter(ast.NodeTransformer):
         message = _lambda(self.visit(node.msg)) if node.msg is not None else ast.Constant(None)
         call = self._call("check", _lambda(self.visit(node.test)), message)
         return self._located([ast.Expr(call)], node)
+
+    def _assigned(self, nodes: list) -> Any:
+        parts = assigned(nodes)
+        if any(isinstance(n, ast.Call) for node in nodes for n in ast.walk(node)):
+            parts.names.update(dict.fromkeys(n for n in self.shared if n not in parts.fixed))
+        return parts
 
     def _next(self) -> int:
         self.number += 1
@@ -238,7 +246,7 @@ class _Rewriter(ast.NodeTransformer):
 
     # ---- expressions ----
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
-        if _binds(node):
+        if binds(node):
             return self.generic_visit(node)
         helper = "and_" if isinstance(node.op, ast.And) else "or_"
         first = self.visit(node.values[0])
@@ -250,7 +258,7 @@ class _Rewriter(ast.NodeTransformer):
         return self._located(self._call("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        if _binds(node):
+        if binds(node):
             return self.generic_visit(node)
         test = self.visit(node.test)
         return self._located(
@@ -259,7 +267,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
-        if not any(isinstance(op, _COMPARED) for op in node.ops) or _binds(node):
+        if not any(isinstance(op, _COMPARED) for op in node.ops) or binds(node):
             return node
         words = ast.Tuple([ast.Constant(type(op).__name__) for op in node.ops], ast.Load())
         rest = [_lambda(c) for c in node.comparators[1:]]
@@ -325,8 +333,3 @@ def _path(name: str, context: ast.expr_context) -> Any:
     for i, part in enumerate(rest):
         node = ast.Attribute(node, part, context if i == len(rest) - 1 else ast.Load())
     return node
-
-
-def _binds(node: ast.AST) -> bool:
-    """Whether an expression assigns names or waits, which a lambda must not."""
-    return any(isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for n in ast.walk(node))

@@ -223,7 +223,7 @@ def and_(first: Any, *rest: Callable) -> Any:
         if symbolic(value):
             right = other()
             if symbolic(right):
-                value = condition(value) & condition(right)
+                value = _either(value, right, value) if _alike(value, right) else condition(value) & condition(right)
             elif not right:
                 return right
         elif not value:
@@ -240,7 +240,7 @@ def or_(first: Any, *rest: Callable) -> Any:
         if symbolic(value):
             right = other()
             if symbolic(right):
-                value = condition(value) | condition(right)
+                value = _either(value, value, right) if _alike(value, right) else condition(value) | condition(right)
             elif right:
                 return right
         elif value:
@@ -248,6 +248,18 @@ def or_(first: Any, *rest: Callable) -> Any:
         else:
             value = other()
     return value
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether one of two tensors can be chosen; of others, and of bools, the truth is computed."""
+    both = isinstance(a, Tensor) and isinstance(b, Tensor)
+    return both and a.dtype is b.dtype and a.dtype.name != "bool" and list(a.shape) == list(b.shape)
+
+
+def _either(test: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    import paddle
+
+    return paddle.where(condition(test), a, b)
 
 
 def not_(value: Any) -> Any:
