@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import bisect
 import os
-import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -84,16 +83,45 @@ def from_environment() -> Buckets | None:
         raise errors.ValueError_(f"PADDLE_XLA_BUCKETS must be like '16,32,64' or 'powers', got {text!r}") from None
 
 
-class BucketedExecutable:
+class Checked:
+    """What is known about padding the runs of a program. `off` tells that padding changes the results."""
+
+    def __init__(self, buckets: Buckets):
+        self.buckets = buckets
+        self.off = False
+        self._seen: set[tuple] = set()
+
+    def allows(self, key: tuple, compare: Callable[[], Iterable[tuple]]) -> bool:
+        """Whether to pad. A bucket that is new is checked: `compare()` gives pairs of arrays, without padding and with it,
+        which must be alike."""
+        if self.buckets.check and key not in self._seen:
+            self._seen.add(key)
+            self.off = not all(map(_alike, compare()))
+            if self.off:
+                errors.warn(CHANGES)
+        return not self.off
+
+
+def _alike(pair: tuple) -> bool:
+    a, b = pair
+    return a.shape == b.shape and np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True)
+
+
+def cut(array: Any, shape: tuple) -> Any:
+    """The corner of an array that has this shape."""
+    if tuple(array.shape) == tuple(shape):
+        return array
+    return jnp.asarray(np.asarray(array)[tuple(slice(0, n) for n in shape)])
+
+
+class BucketedExecutable(Checked):
     """An Executable that is fed padded inputs; what it gives is cut to the lengths that it would have had."""
 
     def __init__(self, inner: Executable, buckets: Buckets):
+        super().__init__(buckets)
         self.inner = inner
-        self.buckets = buckets
         self.inputs, self.states, self.ticks = inner.inputs, inner.states, inner.ticks
         self.operators, self.updates = inner.operators, inner.updates
-        self.off = False  # padding changes the results
-        self._checked: set[tuple] = set()
         self._shapes: dict[tuple, tuple] = {}
 
     @property
@@ -118,16 +146,11 @@ class BucketedExecutable:
         padded = {n: self.buckets.padded(n, a, inner.inputs[n]) for n, a in feeds.items()}
         if all(padded[n] is feeds[n] for n in feeds):
             return inner.run(feeds, states, words, donate)
-        key = signature(padded.values())
-        if self.buckets.check and key not in self._checked:
-            self._checked.add(key)
-            if not self._agrees(feeds, padded, states, words):
-                self.off = True
-                warnings.warn(CHANGES, UserWarning, stacklevel=4)
-                return inner.run(feeds, states, words, donate)
+        if not self.allows(signature(padded.values()), lambda: self._compared(feeds, padded, states, words)):
+            return inner.run(feeds, states, words, donate)
         shapes = self._true_shapes(feeds, states, words)
         found, new = inner.run(padded, states, words, donate)
-        return [jnp.asarray(_cut(a, s)) for a, s in zip(found, shapes)], new
+        return [cut(a, s) for a, s in zip(found, shapes)], new
 
     def _true_shapes(self, feeds: dict, states: dict, words: Any) -> tuple:
         key = signature(feeds.values())
@@ -138,27 +161,19 @@ class BucketedExecutable:
             found = self._shapes[key] = tuple(o.shape for o in outs)
         return found
 
-    def _agrees(self, feeds: dict, padded: dict, states: dict, words: Any) -> bool:
+    def _compared(self, feeds: dict, padded: dict, states: dict, words: Any) -> list[tuple]:
         inner = self.inner
         if inner.ticks:  # other shapes draw other numbers: compare without them
             inner = Executable(apply(inner.graph, inner.fetches, ["inference"]), inner.fetches, updates=False)
             if any(o.tick is not None for o in inner.operators):
-                return True
+                return []
             states = {n: a for n, a in states.items() if n in inner.states}
             feeds, padded = ({n: a for n, a in f.items() if n in inner.inputs} for f in (feeds, padded))
         exact, exact_new = inner.run(feeds, states, words)
         found, new = inner.run(padded, states, words)
-        pairs = [(a, _cut(b, a.shape)) for a, b in zip(exact, found)]
-        pairs += [(exact_new[n], new[n]) for n in exact_new]
-        return all(a.shape == b.shape and np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True) for a, b in pairs)
+        return [(a, cut(b, a.shape)) for a, b in zip(exact, found)] + [(exact_new[n], new[n]) for n in exact_new]
 
 
 def signature(arrays: Iterable[Any]) -> tuple:
     """Shapes and types."""
     return tuple((a.shape, str(a.dtype)) for a in arrays)
-
-
-def _cut(array: Any, shape: tuple) -> Any:
-    if array.shape == tuple(shape):
-        return array
-    return np.asarray(array)[tuple(slice(0, n) for n in shape)]
