@@ -28,6 +28,7 @@ import sys
 import threading
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,7 +37,7 @@ import numpy as np
 
 from . import flags
 from .compile import background
-from .deferred import Deferred, settled
+from .deferred import Deferred, present
 from .modes import Watch, modes
 
 WATCHING, RECORDING, FOLLOWING = range(3)
@@ -157,7 +158,7 @@ class Capture:
         """The results of a unit: arrays, or what stands for them."""
         if self.mode == WATCHING:
             self._note(unit)
-            return unit.compiled(*[settled(a) for a in arrays]) if self.used else unit.compiled(*arrays)
+            return unit.compiled(*[present(a) for a in arrays]) if self.used else unit.compiled(*arrays)
         with self.lock:
             key = self._key(unit, arrays)
             segment = self.segment
@@ -169,7 +170,7 @@ class Capture:
             if key is None and any(a.__class__ is Deferred and a.array is None for a in arrays):
                 self.cut(segment)
             try:
-                raw = unit.compiled(*[settled(a) for a in arrays])
+                raw = unit.compiled(*[present(a) for a in arrays])
             except BaseException:
                 if key is not None:
                     self._forget(segment)
@@ -218,7 +219,7 @@ class Capture:
                 if a.segment is segment:
                     key.append(a.position)
                     continue
-                a = a.force()
+                a = present(a)
                 kind = a.__class__
             if kind is _ARRAY:
                 any_array = True
@@ -371,7 +372,7 @@ class Capture:
             self.inside = False
 
     def read(self) -> None:
-        """Python reads a value."""
+        """Python reads a value, which ends the segment that it belongs to."""
         if self.mode == WATCHING:
             self._noted()
 
@@ -402,6 +403,10 @@ class Capture:
                 return
             ran = self.mode == FOLLOWING and self._materialise(segment)
             self._end(segment, ran)
+
+    def flush(self) -> None:
+        """Run what waits now."""
+        self.cut(self.segment)
 
     def _materialise(self, segment: Segment) -> bool:
         """Compute all results of a segment that somebody holds; returns whether a program did it."""
@@ -452,8 +457,14 @@ class Capture:
         at.submitted += 1
         inputs = segment.inputs
         specs = [_spec(a) for a in inputs]
-        donated = tuple([i for i in range(len(inputs)) if _alone(inputs, i)])
-        work = functools.partial(self._compile, at, list(segment.steps), specs, live, donated)
+        shapes = [shape for step in segment.steps for shape in step.results]
+        places = Counter([shapes[number] for number in live])  # that can take over the memory of an input
+        donated = []
+        for i, spec in enumerate(specs):
+            if _alone(inputs, i) and places[spec.shape, spec.dtype]:
+                places[spec.shape, spec.dtype] -= 1
+                donated.append(i)
+        work = functools.partial(self._compile, at, list(segment.steps), specs, live, tuple(donated))
         if self.eager:
             work()
         else:

@@ -27,12 +27,11 @@ class Deferred:
         self.array = array
 
     def force(self) -> Any:
-        """The array."""
-        array = self.array
-        if array is None:
+        """The array. The run of calls that it belongs to ends here."""
+        if self.segment is not None:
             self.segment.run()
-            array = self.array
-        return array
+            self.segment = None
+        return self.array
 
     def peek(self) -> Any:
         """The array, for who only looks at it: if that is cheap, without running everything else that waits."""
@@ -64,3 +63,8 @@ class Deferred:
 def settled(array: Any) -> Any:
     """The array itself, computed where it was deferred."""
     return array.force() if array.__class__ is Deferred else array
+
+
+def present(array: Any) -> Any:
+    """The same without the end of a run of calls, where the array is there already."""
+    return array if array.__class__ is not Deferred else array.force() if array.array is None else array.array

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
-from ..engine.deferred import Deferred, settled
+from ..engine.deferred import Deferred, present, settled
 from ..engine.executable import Unit
 from ..engine.modes import modes
 from ..engine.row_sparse import RowSparse, payload
@@ -139,7 +139,7 @@ class Step(Unit):
             out = self.run(*arrays)
         else:
             run = self.overwriting.get(given) or self._overwriting(given)
-            out = run(*map(settled, arrays))
+            out = run(*map(present, arrays))
             if capture is not None:
                 out = capture.ran(self, arrays, out)
         return jax.tree.unflatten(self.results, out)
