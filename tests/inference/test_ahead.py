@@ -46,7 +46,7 @@ def test_the_first_run_of_a_second_process_compiles_nothing_anew(tmp_path):
     told = []
     for _ in range(2):
         command = [sys.executable, "-c", SECOND, str(tmp_path / "m")]
-        told.append(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout.split())
+        told.append(subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True).stdout.split())
     assert told[0][0] == "1" and told[0][1] != "0" and told[0][2] == "0"
     assert told[1] == ["1", "0", "0"]  # one executable, which came from the cache; then none
 

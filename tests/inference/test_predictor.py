@@ -255,7 +255,9 @@ def test_every_switch_takes_what_it_gets_or_says_why(models):
     settings = config(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in [n for n in dir(settings) if not n.startswith("_") and not n.startswith("set_model")]:
+        for name in [
+            n for n in dir(settings) if not n.startswith("_") and n[0].islower() and not n.startswith("set_model")
+        ]:
             for args in ((), (True,), (1,), ("x",), (None,), (["relu"],)):
                 try:
                     getattr(settings, name)(*args)
