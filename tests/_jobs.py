@@ -31,7 +31,7 @@ def _serve(rank, size, port, pipe):
     while True:
         task = pipe.recv()
         if task is None:
-            break
+            os._exit(0)  # the others do, too
         path, name, args = task
         try:
             pipe.send((True, getattr(_module(path), name)(rank, *args)))

@@ -12,7 +12,7 @@ from ..nn.layer import Layer
 from ..ops.joining import concat
 from . import world
 from .communication.collectives import fill, run
-from .communication.group import Group, get_rank, get_world_size, group_of, rank_in, start_global_group
+from .communication.group import Group, get_rank, get_world_size, group_of, is_initialized, rank_in, start_global_group
 from .reducer import MEGABYTE, Reducer
 from .world import ParallelEnv
 
@@ -126,7 +126,7 @@ class DataParallel(Layer):
         self.group = group
         self.comm_buffer_size, self.last_comm_buffer_size = comm_buffer_size, last_comm_buffer_size
         self._reducer: Reducer | None = None
-        if world.is_connected():
+        if is_initialized():
             self.group = group_of(group, "DataParallel")
             if self.group.nranks > 1:
                 sync_params_buffers(layers, self.group, self.group.ranks[0])

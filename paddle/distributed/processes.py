@@ -15,7 +15,6 @@ import jax
 import numpy as np
 
 from ..engine import capture, place
-from .store import TCPStore
 
 
 def free_port(host: str = "") -> int:
@@ -24,29 +23,29 @@ def free_port(host: str = "") -> int:
         return s.getsockname()[1]
 
 
-def connect(store: TCPStore, rank: int, size: int, host: str, timeout: float) -> None:
-    """Make this process number `rank` of the `size` that share the store; `host` is the address of rank 0."""
+def start_service(size: int) -> tuple[Any, int]:
+    """The service through which XLA's processes find each other, and its port; it runs as long as it is held."""
+    from jax._src.lib import _jax
+
+    port = free_port()
+    address = f"[::]:{port}" if socket.has_dualstack_ipv6() else f"0.0.0.0:{port}"
+    # how long a process may be silent is decided elsewhere (see `world`)
+    service = _jax.get_distributed_runtime_service(address, size, heartbeat_timeout=10**6, shutdown_timeout=1)
+    return service, port
+
+
+def connect(address: str, rank: int, size: int, timeout: float) -> None:
+    """Make this process number `rank` of the `size` that use the service at an address."""
     from jax._src import distributed, xla_bridge
     from jax._src.lib import _jax
 
     state = distributed.global_state
-    if rank == 0:
-        port = free_port()
-        # one process that ends is not to end the others: who started the job decides
-        state.service = _jax.get_distributed_runtime_service(
-            f"[::]:{port}" if socket.has_dualstack_ipv6() else f"0.0.0.0:{port}",
-            size,
-            heartbeat_timeout=int(timeout),
-            shutdown_timeout=1,
-        )
-        store.set("xla", f"{host}:{port}")
-    state.coordinator_address = store.get("xla").decode()
+    state.coordinator_address = address
     state.client = _jax.get_distributed_runtime_client(
-        state.coordinator_address,
+        address,
         rank,
         init_timeout=int(timeout),
-        heartbeat_timeout=int(timeout),
-        missed_heartbeat_callback=lambda *_: None,
+        heartbeat_timeout=10**6,
         shutdown_on_destruction=False,
         use_compression=False,
     )

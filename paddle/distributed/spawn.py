@@ -28,6 +28,7 @@ class MultiprocessContext:
     def __init__(self, processes: list[Any], pipes: list[Any]):
         self.processes = processes
         self._pipes = pipes
+        self._held: tuple = ()  # what the processes use, as long as somebody may wait for them
         self.return_values: list[Any] = [None] * len(processes)
 
     def join(self, timeout: float | None = None) -> bool:
@@ -44,6 +45,9 @@ class MultiprocessContext:
                     self._fail(i)
             waiting = {s: i for s, i in waiting.items() if self.processes[i].exitcode is None}
             if not waiting:
+                if self._held:
+                    self._held[0].close()
+                    self._held = ()
                 return True
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0:
@@ -120,6 +124,8 @@ def spawn(
         >>> paddle.distributed.spawn(train, args=(1,), nprocs=2)  # doctest: +SKIP
     """
     from .launch.main import free_ports, local_devices
+    from .processes import start_service
+    from .store import TCPStore
 
     known = {"start_method", "gpus", "xpus", "devices", "backend", "ips", "started_port", "print_config"}
     unknown = sorted(set(options) - known)
@@ -140,11 +146,14 @@ def spawn(
         raise errors.ValueError_(f"spawn: start_method must be 'spawn' or 'forkserver', got {method!r}")
     context = multiprocessing.get_context(method)
     ports = free_ports(nprocs + 1, options.get("started_port"))
+    service, number = start_service(nprocs)
+    store = TCPStore("127.0.0.1", ports[0], is_master=True)
     endpoints = [f"127.0.0.1:{port}" for port in ports[1:]]
     processes, pipes = [], []
     for rank in range(nprocs):
         environment = {
             "PADDLE_MASTER": f"127.0.0.1:{ports[0]}",
+            "PADDLE_XLA_COORDINATOR": f"127.0.0.1:{number}",
             "PADDLE_TRAINER_ID": str(rank),
             "PADDLE_TRAINERS_NUM": str(nprocs),
             "PADDLE_CURRENT_ENDPOINT": endpoints[rank],
@@ -162,6 +171,7 @@ def spawn(
         processes.append(process)
         pipes.append(receiver)
     made = MultiprocessContext(processes, pipes)
+    made._held = store, service
     if join:
         made.join()
     return made

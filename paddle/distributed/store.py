@@ -10,7 +10,7 @@ import time
 
 from ..engine import errors
 
-_SET, _GET, _ADD, _WAIT, _DELETE = range(5)
+_SET, _GET, _ADD, _WAIT, _DELETE, _HELLO = range(6)
 _HEAD = struct.Struct("!BIId")  # what is asked, lengths of key and value, seconds to wait
 _REPLY = struct.Struct("!BI")
 
@@ -65,12 +65,19 @@ class _Server:
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        name = b""
         with contextlib.suppress(OSError), connection:
             while True:
                 asked, key_size, value_size, seconds = _HEAD.unpack(receive(connection, _HEAD.size))
                 key, value = bytes(receive(connection, key_size)), bytes(receive(connection, value_size))
+                name = key if asked == _HELLO else name
                 found, reply = self._answer(asked, key, value, seconds)
                 connection.sendall(_REPLY.pack(found, len(reply)) + reply)
+        if name:
+            with self._changed:
+                if b"left/" + name not in self._data:
+                    self._data.setdefault(b"lost", name)
+                    self._changed.notify_all()
 
     def _answer(self, asked: int, key: bytes, value: bytes, seconds: float) -> tuple[bool, bytes]:
         data = self._data
@@ -84,6 +91,8 @@ class _Server:
                 return True, b"\n".join(k for k in keys if k not in data)
             if asked == _DELETE:
                 return data.pop(key, None) is not None, b""
+            if asked == _HELLO:
+                return True, b""
             if asked == _ADD:
                 value = str(int(data.get(key, b"0")) + int(value)).encode()
             data[key] = value
@@ -174,6 +183,13 @@ class TCPStore:
     def delete(self, key: str) -> bool:
         """Take a key out; whether it was there."""
         return self._ask(_DELETE, key.encode())[0]
+
+    def lost(self, name: str) -> str:
+        """Wait until a process that called this ends without a word (`set("left/NAME", ...)`); its name."""
+        host = "127.0.0.1" if self._server else self.host
+        self._presence = open_connection(host, self.port, self.timeout)  # its end tells the server
+        self._presence.sendall(_HEAD.pack(_HELLO, len(name), 0, 0.0) + name.encode())
+        return self._ask(_GET, b"lost", seconds=1e9)[1].decode()
 
     def close(self) -> None:
         """Stop holding the store."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import multiprocessing.util
 import os
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,8 @@ from .mailbox import Mailbox
 from .store import TCPStore
 
 TIMEOUT = 1800.0  # seconds, the official default
+GRACE = 5.0  # seconds from the loss of another process to the end of this one
+LINGER = 600.0  # seconds that rank 0, without a launcher, waits at its end for the others at most
 
 
 def rank_of_environment() -> int:
@@ -106,6 +110,8 @@ class World:
 
 _world: list[World] = []
 _failed: list[bool] = []
+_leaving: list[bool] = []
+_held: list[Any] = []  # XLA's service, if this process holds it
 
 
 def current() -> World:
@@ -136,19 +142,24 @@ def start(timeout: float | None = None) -> World:
 
         host, port = _master()
         first = min(timeout, float(os.environ.get("FLAGS_tcp_store_timeout") or 300))
-        store = TCPStore(host, port, rank == 0, size, first)
+        address = os.environ.get("PADDLE_XLA_COORDINATOR")  # the launcher holds the store and XLA's service
+        store = TCPStore(host, port, rank == 0 and not address, size, first)
         missing = _meet(store, rank, size, first)
         if missing:
             raise errors.RuntimeError_(
                 f"init_parallel_env: rank {', '.join(missing)} of {size} did not come within {first:g} seconds"
             )
-        processes.connect(store, rank, size, host, first)
+        if not address and rank == 0:
+            service, number = processes.start_service(size)
+            _held.append(service)
+            store.set("xla", f"{host}:{number}")
+        processes.connect(address or store.get("xla").decode(), rank, size, first)
         devices: dict[int, Any] = {}
         for device in jax.devices():
             devices.setdefault(device.process_index, device)
         own = host if rank == 0 else store._connection().getsockname()[0]
         world = World(rank, size, [devices[r] for r in range(size)], timeout, store, Mailbox(store, rank, own))
-        _watch_end()
+        _watch_end(store, rank, bool(address))
     _world.append(world)
     return world
 
@@ -173,7 +184,8 @@ def _meet(store: TCPStore, rank: int, size: int, timeout: float) -> list[str]:
     return [key.removeprefix("here/") for key in store.missing(keys, timeout)]
 
 
-def _watch_end() -> None:
+def _watch_end(store: TCPStore, rank: int, launched: bool) -> None:
+    """Tell the others when this process ends well, and end it when another one ended without a word."""
     before = sys.excepthook
 
     def failed(kind: type, error: BaseException, trace: Any) -> None:
@@ -182,6 +194,23 @@ def _watch_end() -> None:
 
     sys.excepthook = failed
     atexit.register(_end, os.getpid())
+    multiprocessing.util.Finalize(None, leave, exitpriority=-100)  # its processes end without atexit
+    threading.Thread(target=_watch_others, args=(store, rank, launched), daemon=True).start()
+
+
+def _watch_others(store: TCPStore, rank: int, launched: bool) -> None:
+    try:
+        lost = "rank " + store.lost(str(rank))
+    except RuntimeError:
+        lost = "the process that holds the store"
+    if not _world or _leaving:
+        return
+    if not launched:  # the launcher says so itself
+        print(f"[paddle-xla] {lost} has ended unexpectedly; this process, rank {rank}, ends too", file=sys.stderr)
+        sys.stderr.flush()
+    time.sleep(GRACE)  # to say what it has to say
+    if _world and not _leaving:
+        os._exit(1)
 
 
 def _end(pid: int) -> None:
@@ -196,14 +225,15 @@ def _end(pid: int) -> None:
 
 
 def leave() -> None:
-    """Say goodbye; the process that holds the store gives the others a moment to leave."""
-    if not _world or _world[0].store is None:
+    """Say goodbye; the process that holds the store gives the others time to leave."""
+    if not _world or _world[0].store is None or _leaving:
         return
+    _leaving.append(True)
     world = _world[0]
     try:
         world.store.set(f"left/{world.rank}", b"")
-        if world.rank == 0:
-            world.store.missing([f"left/{r}" for r in range(world.size)], 5.0)
+        if _held:
+            world.store.missing([f"left/{r}" for r in range(world.size)], LINGER)
             time.sleep(0.05)
     except RuntimeError:
         pass

@@ -109,6 +109,50 @@ def test_no_orphans_when_the_launcher_is_killed(tmp_path, number):
         os.kill(int(pids[1]), signal.SIGKILL)
 
 
+LOST = """
+import os, signal, time
+import paddle, paddle.distributed as dist
+dist.init_parallel_env()
+x = paddle.ones([2])
+dist.all_reduce(x)
+if dist.get_rank() == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+dist.barrier()
+"""
+
+
+def test_without_a_launcher_a_lost_process_ends_the_others(tmp_path):
+    (tmp_path / "script.py").write_text(LOST)
+    ends = ",".join(f"127.0.0.1:{port}" for port in free_ports(2, None))
+    processes = []
+    for rank in ("0", "1"):
+        own = {"PADDLE_TRAINER_ID": rank, "PADDLE_TRAINERS_NUM": "2", "PADDLE_TRAINER_ENDPOINTS": ends}
+        environment = {**os.environ, **own, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "script.py"]
+        processes.append(subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True))
+    processes[1].communicate(timeout=60)
+    begin = time.monotonic()
+    code, _, err = finish(processes[0])
+    assert code == 1 and "rank 1 has ended unexpectedly" in err and time.monotonic() - begin < 10
+
+
+EARLY = """
+import time
+import paddle, paddle.distributed as dist
+dist.init_parallel_env()
+dist.barrier()
+if dist.get_rank() == 1:
+    time.sleep(3)
+    dist.new_group([1])
+    print("done", flush=True)
+"""
+
+
+def test_the_first_process_may_end_early(tmp_path):
+    code, _, err = finish(start(tmp_path, EARLY, "--nproc_per_node", "2"))
+    assert code == 0 and "done" in (tmp_path / "logs" / "workerlog.1").read_text(), err
+
+
 RESTART = """
 import os, sys
 round = int(os.environ["PADDLE_RESTART_COUNT"])

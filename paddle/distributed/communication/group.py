@@ -101,6 +101,8 @@ def group_of(group: Group | None, function: str) -> Group:
     """The group given, or all processes. Raises RuntimeError before `init_parallel_env`."""
     if group is None:
         world.current()
+        if 0 not in _groups:
+            raise errors.RuntimeError_(f"{function}: the groups were destroyed; call init_parallel_env() again")
         return _groups[0]
     if not isinstance(group, Group):
         raise errors.TypeError_(

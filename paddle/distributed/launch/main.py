@@ -12,6 +12,7 @@ import time
 from argparse import Namespace
 from typing import Any
 
+from ..processes import start_service
 from ..store import TCPStore
 from . import arguments
 from .pod import Container, Pod, exit_code
@@ -99,6 +100,8 @@ class Controller:
         self.host = args.host or self._own_address()
         self.index = 0
         self.nodes: list[dict] = []
+        self.held: tuple = ()  # the store of the processes and XLA's service, on the first node
+        self.addresses: list[str] = []  # of the two
 
     def _open_store(self) -> tuple[TCPStore, bool]:
         args = self.args
@@ -169,12 +172,14 @@ class Controller:
         if args.run_mode == "ps":
             return self._parameter_server()
         counts = [len(node["ports"]) - 1 for node in nodes]
+        self._hold(sum(counts))
         endpoints = [f"{node['host']}:{port}" for node in nodes for port in node["ports"][1:]]
         first = sum(counts[: self.index])
         out = []
         for local in range(counts[self.index]):
             environment = {
-                "PADDLE_MASTER": f"{nodes[0]['host']}:{nodes[0]['ports'][0]}",
+                "PADDLE_MASTER": self.addresses[0],
+                "PADDLE_XLA_COORDINATOR": self.addresses[1],
                 "PADDLE_GLOBAL_SIZE": str(sum(counts)),
                 "PADDLE_LOCAL_SIZE": str(counts[self.index]),
                 "PADDLE_GLOBAL_RANK": str(first + local),
@@ -194,6 +199,17 @@ class Controller:
                 environment["PADDLE_DISTRI_BACKEND"] = "gloo"
             out.append(self._container(environment, "workerlog", local, f"rank {first + local}"))
         return out
+
+    def _hold(self, size: int) -> None:
+        """What outlives each process: their store, and the service through which XLA connects them."""
+        if self.index == 0:
+            host, port = self.nodes[0]["host"], self.nodes[0]["ports"][0]
+            if self.held:
+                self.held[0].close()
+            service, number = start_service(size)
+            self.held = TCPStore(host, port, is_master=True), service
+            self.store.set(f"held/{self.round}", json.dumps([f"{host}:{port}", f"{host}:{number}"]))
+        self.addresses = json.loads(self.store.get(f"held/{self.round}"))
 
     def _container(self, environment: dict, log: str, number: int, what: str, is_server: bool = False) -> Container:
         args = self.args
