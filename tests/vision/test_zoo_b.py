@@ -10,10 +10,7 @@ import paddle
 from paddle.vision import create_model, list_models
 
 TABLE = json.loads(ppcls.TABLE.read_text())
-SMALL = (
-    "ESNet_x0_25 FasterNet_T0 GhostNet_x0_5 MicroNet_M0 MobileNeXt_x0_35 PPLCNetV2_small RegNetX_200MF ResNet18_vd"
-    " StarNet_S1 TinyNet_E"
-).split()
+SMALL = "FasterNet_T0 GhostNet_x0_5 PPLCNetV2_small ResNet18_vd StarNet_S1".split()
 
 
 @pytest.mark.parametrize("name", sorted({*ppcls.RUNS, *list(TABLE)[::8]}))
@@ -26,7 +23,7 @@ def test_keys_and_shapes_are_those_of_paddleclas(name):
 def test_results_are_those_of_paddleclas(name):
     with paddle.LazyGuard():
         net = create_model(name, num_classes=4)
-    assert ppcls.gap(ppcls.run(paddle, net, ppcls.RUNS[name]), TABLE[name]["output"]) < 1e-3
+    assert ppcls.gap(ppcls.run(paddle, net, ppcls.RUNS[name], ppcls.GAINS.get(name, 2)), TABLE[name]["output"]) < 1e-3
 
 
 def test_weights_of_paddleclas_load(tmp_path):
