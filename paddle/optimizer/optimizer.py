@@ -17,11 +17,12 @@ from ..engine.parameter import Parameter
 from ..engine.parameter import parameters as alive_parameters
 from ..engine.row_sparse import SelectedRows
 from ..engine.tensor import Tensor, _make
-from ..engine.value import ABSTRACT, Value
+from ..engine.value import Value
 from ..nn.clip import ClipGradBase
 from ..regularizer import L2Decay, WeightDecayRegularizer
 from .lr import LRScheduler
-from .multi_tensor import Kind, Pack, Plan, is_small
+from .multi_tensor import Pack, Plan
+from .packs import Packs, is_custom
 
 __all__ = ["Optimizer"]
 
@@ -58,7 +59,7 @@ def _parameters_first(init: Callable) -> Callable:
     return call
 
 
-class Optimizer(errors.Explains):
+class Optimizer(Packs, errors.Explains):
     """Base class of the optimizers.
 
     A subclass names its numbers and states and defines the update of one parameter, a function on arrays:
@@ -404,7 +405,7 @@ class Optimizer(errors.Explains):
             raise errors.NoValue(
                 "step: programs that are built by hand have a step through minimize and apply_gradients"
             )
-        if any(map(_is_custom, self._clips())):
+        if any(map(is_custom, self._clips())):
             pairs = self._clip_by_hand(pairs)
         if recorder is not None:
             from .recorded import record_step
@@ -473,144 +474,8 @@ class Optimizer(errors.Explains):
         out = []
         for number, clip in enumerate(self._clips()):
             mine = [(p, g) for p, g in pairs if self._group_of.get(id(p), 0) == number]
-            out.extend(clip(mine) if _is_custom(clip) and mine else mine)
+            out.extend(clip(mine) if is_custom(clip) and mine else mine)
         return [(p, g) for p, g in out if g is not None]
-
-    # ---- packs ----
-    def _initial_state(self, name: str, shape: tuple, dtype: Any) -> np.ndarray:
-        """A state before the first step; may have further axes in front of those of the parameter."""
-        return np.zeros(shape, dtype)
-
-    def _initial_scalars(self, group: dict) -> tuple[float, ...]:
-        return (0.0,) * len(self._scalars)
-
-    def _parameter_numbers(self, p: Tensor, group: dict) -> tuple[float, ...]:
-        return ()
-
-    def _decay_of(self, p: Tensor, group: dict) -> Any:
-        own = p.__dict__.get("regularizer")
-        return own if own is not None else group["regularization"] if "regularization" in group else self.regularization
-
-    def _kind(self, p: Tensor, gradient: Tensor | None = None) -> Kind:
-        number = self._group_of.get(id(p), 0)
-        group = self._groups[number]
-        value = p._value
-        decay = self._decay_of(p, group)
-        if decay is not None and not (isinstance(decay, WeightDecayRegularizer) and decay.kind):
-            raise errors.TypeError_(
-                f"{type(self).__name__}: a regularizer must be L1Decay or L2Decay, got {errors.describe(decay)}"
-            )
-        if not p.dtype.is_differentiable:
-            raise errors.TypeError_(
-                f"{type(self).__name__}: parameter {p.name} has dtype {p.dtype.name}, which is not trainable"
-            )
-        sharding = None if isinstance(value, ABSTRACT) else value.sharding
-        _, rate, _, need_clip, _, by_rows = self._signature(p, gradient)
-        return Kind(
-            number,
-            float(rate),
-            None if decay is None else (decay.kind, decay._coeff),
-            bool(need_clip),
-            self._parameter_numbers(p, group),
-            np.dtype(value.dtype),
-            self._multi_precision and value.dtype.itemsize == 2,
-            None if isinstance(sharding, jax.sharding.SingleDeviceSharding) else sharding,
-            (),
-            by_rows,
-        )
-
-    def _plan(self, pairs: list[tuple[Tensor, Tensor]]) -> Plan:
-        """Sort the parameters of a step into packs: those that exist are kept, or split where only a part steps now."""
-        params = [p for p, _ in pairs]
-        kinds = {id(p): self._kind(p, g) for p, g in pairs}
-        for pack in {id(h[0]): h[0] for p in params if (h := self._homes.get(id(p)))}.values():
-            alive = [ref() for ref in pack.members]
-            if any(q is None or kinds.get(id(q)) != pack.kind._replace(scalars=()) for q in alive):
-                self._dissolve(pack)
-        self._settle([p for p in params if id(p) not in self._homes], kinds)
-        packs = sorted({self._homes[id(p)][0] for p in params}, key=lambda pack: pack.row)
-        position = {id(p): i for i, p in enumerate(params)}
-        order = [position[id(ref())] for pack in packs for ref in pack.members]
-        numbers = ("lr", *self._hyper, *self._per_parameter, "decay")
-        options = tuple((name, getattr(self, "_" + name)) for name in self._options)
-        clips = [None if _is_custom(c) else c for c in self._clips()]
-        return Plan(packs, order, type(self), options, self._states, self._scalars, numbers, clips)
-
-    def _dissolve(self, pack: Pack) -> None:
-        """Give the states of a pack back to its parameters; those that step alike form new packs, the others as well."""
-        self._packs.remove(pack)
-        self._plans.clear()
-        scalars = self._scalars_of(pack)
-        rest = []
-        for index, ref in enumerate(pack.members):
-            p = ref()
-            if p is None:
-                continue
-            del self._homes[id(p)]
-            self._loose_of(p).update({name: pack.state(name, index) for name in pack.states}, **scalars)
-            rest.append(p)
-
-    def _loose_of(self, p: Tensor) -> dict:
-        found = self._loose.get(id(p))
-        if found is None or found[0]() is not p:
-            found = self._loose[id(p)] = (weakref.ref(p), {})
-        return found[1]
-
-    def _scalars_of(self, pack: Pack) -> dict[str, float]:
-        if not self._scalars:
-            return {}
-        return dict(zip(self._scalars, np.asarray(self._rows)[pack.row].tolist()))
-
-    def _settle(self, params: list[Tensor], kinds: dict[int, Kind]) -> None:
-        """Make packs for parameters that have none."""
-        together: dict[Any, list[Tensor]] = {}
-        for p in params:
-            kind, entry = kinds[id(p)], self._loose_of(p)
-            initial = self._initial_scalars(self._groups[kind.group])
-            kind = kind._replace(scalars=tuple(entry.get(name, value) for name, value in zip(self._scalars, initial)))
-            small = is_small(tuple(p._raw.shape), kind.sharding) and not kind.by_rows
-            together.setdefault((kind, None if small else id(p)), []).append(p)
-        for (kind, single), members in together.items():
-            self._add_pack(members, kind, single is not None)
-
-    def _add_pack(self, params: list[Tensor], kind: Kind, single: bool) -> None:
-        shapes = [tuple(p._raw.shape) for p in params]
-        dtype = kind.compute_dtype
-        entries = [self._loose_of(p) for p in params]
-        where = params[0]._value.sharding if getattr(params[0]._value, "committed", False) else None
-        states = {}
-        for name in self._states + (("master",) if kind.master else ()):
-            parts = []
-            for p, shape, entry in zip(params, shapes, entries):
-                part = entry.get(name)
-                if part is None:
-                    part = p._value.astype(dtype) if name == "master" else self._initial_state(name, shape, dtype)
-                parts.append(part if single else part.reshape(part.shape[: part.ndim - len(shape)] + (-1,)))
-            whole = parts[0] if single else _concatenate(parts)
-            states[name] = jax.device_put(
-                whole.astype(dtype), where if not single or whole.shape == shapes[0] else None
-            )
-        for p in params:
-            del self._loose[id(p)]
-        row = max((pack.row for pack in self._packs), default=-1) + 1
-        members = [weakref.ref(p, functools.partial(_forget, self._homes, self._plans, id(p))) for p in params]
-        device = next(iter(where.device_set)) if isinstance(where, jax.sharding.SingleDeviceSharding) else None
-        pack = Pack(members, shapes, kind, states, row, single, device)
-        self._packs.append(pack)
-        for index, (p, ref) in enumerate(zip(params, members)):
-            self._homes[id(p)] = (pack, index, ref)
-        if self._scalars:
-            wide = (
-                np.float64
-                if dtype == np.float64 or self._rows is not None and self._rows.dtype == np.float64
-                else np.float32
-            )
-            rows = np.zeros((row + 1, len(self._scalars)), wide)
-            if self._rows is not None:
-                n = min(row, len(self._rows))
-                rows[:n] = np.asarray(self._rows)[:n]
-            rows[row] = kind.scalars
-            self._rows = jax.device_put(rows)
 
     # ---- state ----
     _counter = re.compile(r"(.+)_(\d+)$")
@@ -800,29 +665,10 @@ def _recorder() -> Any:
     return modes.program if hasattr(modes.program, "outside") else None
 
 
-def _is_custom(clip: Any) -> bool:
-    """Whether a clipping rule is the user's own: no function on arrays."""
-    return clip is not None and type(clip).__call__ is not ClipGradBase.__call__
-
-
 def _check_tensors(who: str, params: list) -> None:
     for p in params:
         if not isinstance(p, Tensor):
             raise errors.TypeError_(f"{who}: parameters must be Tensors, got {errors.describe(p)}")
-
-
-def _forget(homes: dict, plans: dict, key: int, ref: Any) -> None:
-    """A parameter has died: its id may be given to another one."""
-    if key in homes and homes[key][2] is ref:
-        del homes[key]
-        plans.clear()
-
-
-def _concatenate(parts: list) -> Any:
-    """Along the last axis; on the host where all parts are new."""
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return np.concatenate(parts, axis=-1)
-    return jax.numpy.concatenate(parts, axis=-1)
 
 
 def _array(value: Any) -> Any:

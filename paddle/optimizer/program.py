@@ -17,7 +17,7 @@ from ..engine.tensor import Tensor, _make
 from ..nn.clip import _each
 from ..ops.selection import where
 from .multi_tensor import Spec, _updated
-from .optimizer import _is_custom
+from .packs import is_custom
 
 __all__ = ["add_step", "record_step"]
 
@@ -84,7 +84,7 @@ def _clipped(recorder: Any, optimizer: Any, pairs: list) -> list:
         mine = [i for i, (p, _) in enumerate(pairs) if optimizer._group_of.get(id(p), 0) == number]
         if clip is None or not mine:
             continue
-        if _is_custom(clip):
+        if is_custom(clip):
             for i, pair in zip(mine, clip([pairs[i] for i in mine])):
                 out[i] = pair
             continue
