@@ -264,14 +264,15 @@ def _largest(x: Any, images: Any, rows: tuple[Any, Any], columns: tuple[Any, Any
 @op(method=False, export=False, name="roi_pool", scalars="spatial_scale")
 def _roi_pool(x, boxes, boxes_num, output_size, spatial_scale, spans):
     n, c, h, w = x.shape
-    x1, y1, x2, y2 = _round(_wide(boxes) * spatial_scale).T
+    corners = jnp.clip(jnp.nan_to_num(_round(_wide(boxes) * spatial_scale)), -(2.0**18), 2.0**18)
+    x1, y1, x2, y2 = corners.astype(np.int32).T
     ends = []
     for start, end, bins, length in ((y1, y2, output_size[0], h), (x1, x2, output_size[1], w)):
-        width = jnp.maximum(end - start + 1, 1)[:, None] / bins
-        k = jnp.arange(bins, dtype=width.dtype)
-        start = start[:, None]
-        edges = jnp.floor(k * width) + start, jnp.ceil((k + 1) * width) + start
-        ends.append(tuple(jnp.clip(jnp.nan_to_num(e), 0, length).astype(np.int32) for e in edges))
+        # in whole numbers: a product such as 3 / 7 * 7 may come out above 3, and take one pixel more
+        size, start = jnp.maximum(end - start + 1, 1)[:, None], start[:, None]
+        k = jnp.arange(bins, dtype=np.int32)
+        edges = start + k * size // bins, start - (-(k + 1) * size) // bins
+        ends.append(tuple(jnp.clip(e, 0, length) for e in edges))
     if not n:
         return jnp.zeros((boxes.shape[0], c, *output_size), x.dtype)
     images = _images(boxes, boxes_num)

@@ -456,3 +456,12 @@ def test_compiled_functions_say_that_the_number_is_not_known():
 
     with pytest.raises(RuntimeError, match="nms: the shape of the result depends on values"):
         jax.jit(lambda a: ops.nms(_make(a))._value)(np.ones((2, 4), "float32"))
+
+
+def test_bins_of_roi_pool_end_at_whole_numbers():
+    """Boxes of 3 and 21 pixels in 7 bins: the ends 3 / 7 * 7 and 21 / 7 * k are no pixel further."""
+    x = np.arange(24.0 * 24, dtype="float32").reshape(1, 1, 24, 24)
+    out = ops.roi_pool(tensor(x), tensor([[1.0, 2.0, 21.0, 4.0]], "float32"), ONE, 7).numpy()[0, 0]
+    last_rows = [2 + -(-(k + 1) * 3 // 7) - 1 for k in range(7)]
+    last_columns = [1 + 3 * (k + 1) - 1 for k in range(7)]
+    np.testing.assert_array_equal(out, [[24 * r + c for c in last_columns] for r in last_rows])
