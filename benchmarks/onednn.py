@@ -1,8 +1,9 @@
 """oneDNN against plain XLA and PyTorch on the CPU: the products and convolutions of real networks, then whole networks.
 
 Each contender is a process of its own; they take turns. A machine that does other things too disturbs the time that
-passes but not the time that threads compute, so each cell holds the median of the processor time of the busiest thread
-(the time that passes on a quiet machine) in milliseconds; ratios are medians of the ratios of the turns.
+passes more than the time that threads compute, so each cell holds the median of the processor time of the busiest thread,
+or of all threads divided by the number of cores where that is more (what passes at least on a quiet machine), and in
+brackets the least time that passed, in milliseconds; ratios are medians of the ratios of the turns.
 
     python benchmarks/onednn.py                    # operators
     python benchmarks/onednn.py networks           # networks
@@ -266,11 +267,12 @@ def _work(contender: str) -> None:
             passed = (time.perf_counter() - start) / 2
             steps[name] = step, max(1, min(200, int(0.03 / passed)))  # the clock of threads is coarse
         step, calls = steps[name]
-        before = _threads()
+        before, start = _threads(), time.perf_counter()
         for _ in range(calls):
             step()
-        after = _threads()
-        print(json.dumps(max(after[t] - before.get(t, 0) for t in after) / 1e6 / calls), flush=True)
+        passed, after = time.perf_counter() - start, _threads()
+        busy = [(after[t] - before.get(t, 0)) / 1e6 / calls for t in after]
+        print(json.dumps([max(*busy, sum(busy) / os.cpu_count(), 1e-3), passed * 1e3 / calls]), flush=True)
 
 
 # ---- the turns ----
@@ -302,6 +304,7 @@ def main() -> None:
     print("|---" * (len(CONTENDERS) + 3) + "|")
     for name in names:
         times: dict[str, list[float]] = {c: [] for c in workers}
+        least: dict[str, float] = {}
         for _ in range(turns):
             for contender, worker in workers.items():
                 worker.stdin.write(name + "\n")
@@ -309,8 +312,10 @@ def main() -> None:
                 answer = worker.stdout.readline()
                 if not answer:
                     raise RuntimeError(f"the worker of {contender} ended during {name}")
-                times[contender].append(max(json.loads(answer), 1e-3))
-        cells = [f"{statistics.median(times[c]):.2f}" for c in CONTENDERS]
+                computing, passed = json.loads(answer)
+                times[contender].append(computing)
+                least[contender] = min(passed, least.get(contender, passed))
+        cells = [f"{statistics.median(times[c]):.2f} ({least[c]:.2f})" for c in CONTENDERS]
         for rival in CONTENDERS[1:]:
             cells.append(f"{statistics.median(r / o for r, o in zip(times[rival], times['oneDNN'])):.2f}")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)

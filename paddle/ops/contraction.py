@@ -42,8 +42,9 @@ FASTER = {
     ("bfloat16", "convolution, depthwise, channels last"): 2**18,
     ("float32", "input gradient, depthwise, channels last"): 2**18,
     ("bfloat16", "input gradient, depthwise, channels last"): 2**18,
+    ("bfloat16", "input gradient, depthwise"): 2**20,
     ("float32", "weight gradient, depthwise"): 2**20,
-    ("bfloat16", "weight gradient, depthwise"): 2**20,
+    ("bfloat16", "weight gradient, depthwise"): 2**18,
 }
 
 
