@@ -20,7 +20,7 @@ __all__ = ["Warming", "stand_ins"]
 
 
 def stand_ins(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """The arguments with zeros in place of InputSpecs. ValueError for a spec with open lengths."""
+    """The arguments with zeros in place of InputSpecs, data that wants no gradient. ValueError for a spec with open lengths."""
     leaves: list = []
     structure = flatten((args, kwargs), leaves)
     return unflatten(structure, [_zeros(x) if isinstance(x, InputSpec) else x for x in leaves])
@@ -29,9 +29,7 @@ def stand_ins(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
 def _zeros(spec: InputSpec) -> Tensor:
     if any(d is None or d < 0 for d in spec.shape):
         raise errors.ValueError_(f"warm_up: every length must be known to compile, got {spec}")
-    tensor = _make(jnp.zeros(spec.shape, spec.dtype.numpy if spec.dtype is not None else np.float32))
-    tensor.stop_gradient = spec.stop_gradient
-    return tensor
+    return _make(jnp.zeros(spec.shape, spec.dtype.numpy if spec.dtype is not None else np.float32))
 
 
 class Warming:
