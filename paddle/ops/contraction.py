@@ -211,9 +211,9 @@ def _line(kind: str, geometry: Geometry, out: int, each: int) -> str | None:
         return f"{kind}, depthwise" + ", channels last" * (geometry.last and kind != "weight gradient")
     if max(geometry.kernel) == groups == 1:
         return f"{kind}, kernel of 1"
-    if kind == "convolution" and each == 1 or kind == "weight gradient" and (groups > 1 or each < 16):
-        return None
-    return kind
+    if kind == "weight gradient" and (groups > 1 or each < 16 or math.prod(geometry.outs) < 128):
+        return None  # the shifted windows would cost more than their products
+    return None if kind == "convolution" and each == 1 else kind  # XLA has a sum of shifted products there
 
 
 def _convolution(kind: str, a: Any, b: Any, geometry: Geometry) -> Any:
