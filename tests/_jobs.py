@@ -1,6 +1,7 @@
 """Runs functions of a test module in several processes that stay for the whole module: starting them costs seconds."""
 
 import contextlib
+import faulthandler
 import functools
 import importlib.util
 import inspect
@@ -33,10 +34,13 @@ def _serve(rank, size, port, pipe):
         if task is None:
             os._exit(0)  # the others do, too
         path, name, args = task
+        faulthandler.dump_traceback_later(55)  # shortly before the test gives up
         try:
             pipe.send((True, getattr(_module(path), name)(rank, *args)))
         except BaseException:
             pipe.send((False, traceback.format_exc()))
+        finally:
+            faulthandler.cancel_dump_traceback_later()
 
 
 class Job:

@@ -298,7 +298,22 @@ def fleet_training(rank):
         loss(model, own(rank)).backward()
         optimizer.step()
         optimizer.clear_grad()
+    by_hand(rank, net, fleet.get_hybrid_communicate_group())
     return state(net), float(fleet.util.all_reduce(rank + 1, "sum"))
+
+
+def by_hand(rank, net, groups):
+    from paddle.distributed.fleet.utils.hybrid_parallel_util import fused_allreduce_gradients
+
+    other = make(rank)
+    other.set_state_dict(net.state_dict())
+    loss(other, own(rank)).backward()
+    fused_allreduce_gradients(other.parameters(), groups)
+    model = paddle.DataParallel(make(rank))
+    model.set_state_dict(net.state_dict())
+    loss(model, own(rank)).backward()
+    np.testing.assert_allclose(other.first.weight.grad.numpy(), model._layers.first.weight.grad.numpy(), rtol=1e-6)
+    assert groups.get_data_parallel_world_size() == 2 and groups.get_model_parallel_rank() == 0
 
 
 def test_fleet(job):
