@@ -34,7 +34,7 @@ def _serve(rank, size, port, pipe):
         if task is None:
             os._exit(0)  # the others do, too
         path, name, args = task
-        faulthandler.dump_traceback_later(55)  # shortly before the test gives up
+        faulthandler.dump_traceback_later(190)  # shortly before the test gives up
         try:
             pipe.send((True, getattr(_module(path), name)(rank, *args)))
         except BaseException:
@@ -57,7 +57,7 @@ class Job:
             self.pipes.append(here)
             self.processes.append(process)
 
-    def run(self, function, *args, timeout=60):
+    def run(self, function, *args, timeout=200):
         if not self.processes:
             pytest.fail("the processes were ended after an earlier failure")
         for pipe in self.pipes:

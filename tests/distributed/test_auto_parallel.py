@@ -136,7 +136,7 @@ def test_one_process_with_eight_faked_devices(tmp_path):
     (tmp_path / "run.py").write_text(EIGHT)
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
     done = subprocess.run(
-        [sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100, env=environment
+        [sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, timeout=250, env=environment
     )
     assert done.stdout.strip() == "[2, 4] [4, 4] [Replicate(), Shard(dim=1)]", done.stderr[-2000:]
 

@@ -27,7 +27,7 @@ def start(folder, script, *flags, arguments=(), logs="logs"):
     )
 
 
-def finish(process, timeout=60):
+def finish(process, timeout=200):
     out, err = process.communicate(timeout=timeout)
     return process.returncode, out, err
 
@@ -40,7 +40,7 @@ def alive(pid):
         return False
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=120):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
@@ -130,7 +130,7 @@ def test_without_a_launcher_a_lost_process_ends_the_others(tmp_path):
         environment = {**os.environ, **own, "PYTHONPATH": str(ROOT)}
         command = [sys.executable, "script.py"]
         processes.append(subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True))
-    processes[1].communicate(timeout=60)
+    processes[1].communicate(timeout=200)
     begin = time.monotonic()
     code, _, err = finish(processes[0])
     assert code == 1 and "rank 1 has ended unexpectedly" in err and time.monotonic() - begin < 10
@@ -246,7 +246,7 @@ if __name__ == "__main__":
 
 def test_spawn(tmp_path):
     (tmp_path / "run.py").write_text(SPAWN)
-    done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, timeout=250)
     assert "[0, 0]" in done.stdout, done.stderr
     assert "process 1 failed" in done.stdout and "this is what went wrong" in done.stdout
 

@@ -49,6 +49,7 @@ _CONFIGS: dict[str, dict] = {
         "micro_batch_size": 1,
         "schedule_mode": "1F1B",
         "p2p_cache_shape": True,
+        "enable_partial_send_recv": True,
     },
     "tensor_parallel_configs": {"tensor_parallel_degree": 1, "tensor_init_seed": -1},
     "gradient_scale_configs": {"scale_strategy": "avg", "scale_gradient": False},
