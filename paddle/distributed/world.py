@@ -240,5 +240,5 @@ def leave() -> None:
 
 
 def stop() -> None:
-    """Forget the job. XLA stays connected, so that this process cannot join another one."""
+    """Forget a job of one process. Several stay connected: XLA cannot join another job."""
     _world.clear()

@@ -197,6 +197,8 @@ def destroy_process_group(group: Group | None = None) -> None:
     found = group_of(group, "destroy_process_group")
     if found.id == 0:
         _groups.clear()
+        if found.nranks == 1:
+            world.stop()
     else:
         del _groups[found.id]
 
