@@ -215,6 +215,8 @@ class AmpScaler(errors.Explains):
             self._look()
         self._found._storage.write(jnp.zeros((), bool))
         self._states.clear()
+        if modes.capturing is not None:
+            modes.capturing.boundary()
 
     def _note(self) -> None:
         """Where a function is recorded: the settings are conditions, and what was called before is to be as it was."""

@@ -47,7 +47,7 @@ LONGEST = 4096  # calls that may wait
 LARGEST = 1 << 30  # bytes that calls that wait may keep from being freed
 TREE = 65536  # steps that are remembered
 FEW = 4  # calls that may run twice, so that reading an early result does not cut
-LIVES = 4  # programs at one point of the tree, which differ in the results that somebody still holds
+LIVES = 3  # programs at one point of the tree, which differ in the results that somebody still holds
 PATIENCE = 32  # segments in a row that were new or short, after which it watches again
 WORTH = 0.5  # seconds that a segment must have taken altogether to be compiled
 
@@ -78,7 +78,7 @@ class Step:
         self.ends = 0
         self.seconds = 0.0
         self.programs: dict[tuple, Any] = {}  # by the numbers of the results that they give
-        self.submitted = 0
+        self.submitted: set[tuple] = set()
 
     def program(self, live: tuple) -> Any:
         """(numbers of the results, program) that gives at least the results `live`, or None."""
@@ -452,9 +452,9 @@ class Capture:
     def _submit(self, at: Step, segment: Segment) -> None:
         """Have a program compiled for a point of the tree and the results that somebody holds there."""
         live = _live(segment)
-        if at.submitted >= LIVES or live in at.programs or not live:
+        if len(at.submitted) >= LIVES or live in at.submitted or not live:
             return
-        at.submitted += 1
+        at.submitted.add(live)
         inputs = segment.inputs
         specs = [_spec(a) for a in inputs]
         shapes = [shape for step in segment.steps for shape in step.results]
