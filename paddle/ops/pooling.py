@@ -67,16 +67,17 @@ class _Axis:
     def spread(self, parts: Any, like: Any) -> Any:
         """The transpose of `slices` and `pad`: the parts added where they came from."""
         axis, total = self.axis, like.shape[self.axis] + self.before + self.after
-        rows = -(-total // self.stride)
-        phases: list = [None] * self.stride  # of the places i, i + stride, i + 2 * stride, ...
+        stride = self.stride if self.count > 1 else total  # it may be huge where there is no second window
+        rows = -(-total // stride)
+        phases: list = [None] * stride  # of the places i, i + stride, i + 2 * stride, ...
         for i, part in enumerate(parts):
-            skip, phase = divmod(i, self.stride)
+            skip, phase = divmod(i, stride)
             config = [(skip, rows - skip - self.count, 0) if a == axis else (0, 0, 0) for a in range(part.ndim)]
             placed = jax.lax.pad(part, jnp.zeros((), part.dtype), config)
             phases[phase] = placed if phases[phase] is None else phases[phase] + placed
         zeros = jnp.zeros_like(phases[0])
         whole = jnp.stack([zeros if p is None else p for p in phases], axis + 1)
-        whole = whole.reshape([rows * self.stride if a == axis else n for a, n in enumerate(zeros.shape)])
+        whole = whole.reshape([rows * stride if a == axis else n for a, n in enumerate(zeros.shape)])
         return jax.lax.slice_in_dim(whole, self.before, self.before + like.shape[axis], 1, axis)
 
 
