@@ -691,6 +691,8 @@ class Layer(errors.Explains, StateMethods, ConversionMethods):
         """
         for p in self.parameters():
             p.clear_gradient(set_to_zero)
+        if modes.capturing is not None:
+            modes.capturing.settle()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or zero them with `set_to_none=False`."""
