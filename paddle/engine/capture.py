@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import sys
 import threading
@@ -103,9 +104,9 @@ class Seen:
 
 
 class Segment:
-    """The calls from one cut to the next."""
+    """The calls from one cut to the next. `outs` has (numbers, arrays) of its results once they were computed."""
 
-    __slots__ = ("capture", "steps", "inputs", "index", "results", "makers", "before", "due", "start")
+    __slots__ = ("capture", "steps", "inputs", "index", "results", "makers", "before", "due", "start", "outs", "done")
 
     def __init__(self, capture: Capture):
         self.capture = capture
@@ -116,10 +117,17 @@ class Segment:
         self.makers: list[int] = []  # of each result: the number of its step
         self.before = 0  # how many inputs there were before the last call
         self.due = False  # cut before the next call
+        self.outs: list[Any] = []
+        self.done = False  # whether nothing waits any more
         self.start = time.perf_counter()
 
     def run(self) -> None:
         self.capture.cut(self)
+
+    def close(self) -> None:
+        """It is over: whoever still holds a result shall not hold what it was computed from."""
+        self.done = True
+        self.steps, self.inputs, self.index, self.results, self.makers, self.outs = [], [], {}, [], [], []
 
     def neighbour(self) -> Any:
         """An array that lies where the results will lie."""
@@ -160,22 +168,21 @@ class Capture:
             self._note(unit)
             return unit.compiled(*[present(a) for a in arrays]) if self.used else unit.compiled(*arrays)
         with self.lock:
-            key = self._key(unit, arrays)
-            segment = self.segment
-            if key is not None and self.mode == FOLLOWING:
-                step = self.at.next.get(key)
-                if step is not None:
-                    return self._follow(segment, step)
-                self._leave(segment)
-            if key is None and any(a.__class__ is Deferred and a.array is None for a in arrays):
-                self.cut(segment)
             try:
+                key = self._key(unit, arrays)
+                segment = self.segment
+                if key is not None and self.mode == FOLLOWING:
+                    step = self.at.next.get(key)
+                    if step is not None:
+                        return self._follow(segment, step)
+                    self._leave(segment)
+                if key is None and any(a.__class__ is Deferred and a.array is None for a in arrays):
+                    self.cut(segment)
                 raw = unit.compiled(*[present(a) for a in arrays])
-            except BaseException:
-                if key is not None:
-                    self._forget(segment)
+                return raw if key is None else self._record(segment, unit, key, raw)
+            except BaseException as e:  # an error of the call, or an interrupt between any two lines
+                self._repair(not isinstance(e, Exception))
                 raise
-            return raw if key is None else self._record(segment, unit, key, raw)
 
     def follows(self) -> bool:
         """Whether the next call may be deferred, and not only noted; a cut that is due is made first."""
@@ -190,8 +197,12 @@ class Capture:
             self._note(unit)
             return raw
         with self.lock:
-            key = self._key(unit, arrays)
-            return raw if key is None else self._record(self.segment, unit, key, raw)
+            try:
+                key = self._key(unit, arrays)
+                return raw if key is None else self._record(self.segment, unit, key, raw)
+            except BaseException:
+                self._repair(True)
+                raise
 
     def _note(self, unit: Any) -> None:
         self.log.append(unit)
@@ -251,15 +262,15 @@ class Capture:
             self.cut(segment)
 
     def _follow(self, segment: Segment, step: Step) -> Any:
-        self.at = step
         position, number = step.first, len(segment.steps)
-        segment.steps.append(step)
         results, makers = segment.results, segment.makers
         if step.single:
             shape, dtype = step.results[0]
             out = Deferred(shape, dtype, segment, position)
             results.append(weakref.ref(out))
             makers.append(number)
+            segment.steps.append(step)
+            self.at = step
             return out
         outs = []
         for shape, dtype in step.results:
@@ -268,6 +279,8 @@ class Capture:
             makers.append(number)
             outs.append(out)
             position += 1
+        segment.steps.append(step)
+        self.at = step
         return tuple(outs)
 
     def _record(self, segment: Segment, unit: Any, key: tuple, raw: Any) -> Any:
@@ -289,14 +302,14 @@ class Capture:
             step = Step(unit, tuple(sources), shapes, outs is not raw, len(segment.results))
             self.at.next[key] = step
             self.size += 1
-        self.at = step
-        segment.steps.append(step)
         made = []
         for o in outs:
             out = Deferred(o.shape, o.dtype, segment, len(segment.results), o)
             segment.results.append(weakref.ref(out))
-            segment.makers.append(len(segment.steps) - 1)
+            segment.makers.append(len(segment.steps))
             made.append(out)
+        segment.steps.append(step)
+        self.at = step
         return tuple(made) if outs is raw else made[0]
 
     @staticmethod
@@ -307,6 +320,21 @@ class Capture:
             segment.index = {i: number for i, number in segment.index.items() if -number <= segment.before}
             del segment.inputs[segment.before :]
         return taken
+
+    def _repair(self, interrupted: bool) -> None:
+        """A call did not come to its end: only what belongs to the steps before it counts."""
+        segment = self.segment  # no calls in Python here, as the limit of recursion may be what was met
+        steps, known = segment.steps, 0
+        for step in steps:
+            for source in step.sources:
+                known = max(known, -source)
+        for a in segment.inputs[known:]:
+            segment.index.pop(id(a.reference() if a.__class__ is Seen else a), None)
+        del segment.inputs[known:]
+        self.at = steps[-1] if steps else self.root
+        made = self.at.first + len(self.at.results)
+        del segment.results[made:], segment.makers[made:]
+        segment.due = segment.due or interrupted and bool(steps)
 
     def _leave(self, segment: Segment) -> None:
         """The tree does not know the call: run what waits and go on recording."""
@@ -400,9 +428,18 @@ class Capture:
         """Run what waits in a segment, and begin another one."""
         with self.lock:
             if segment is not self.segment:
+                if not segment.done:  # it failed or was interrupted: once more
+                    self._materialise(segment)
+                    segment.close()
                 return
-            ran = self.mode == FOLLOWING and self._materialise(segment)
+            ran = False
+            try:
+                ran = self.mode == FOLLOWING and self._materialise(segment)
+            except BaseException:  # of what is called from here on nothing may depend on the failure
+                self.segment, self.at, self.stepped = Segment(self), self.root, False
+                raise
             self._end(segment, ran)
+            segment.close()
 
     def flush(self) -> None:
         """Run what waits now."""
@@ -412,22 +449,23 @@ class Capture:
         """Compute all results of a segment that somebody holds; returns whether a program did it."""
         if not segment.steps:
             return False
-        live = _live(segment)
-        program = self.at.program(live)
-        outs = None
-        if program is not None:
-            live, run = program
-            outs = run(segment.inputs)
-        ran = outs is not None
-        if ran:
-            self.programs_run += 1
-        else:
-            with contextlib.nullcontext() if _outside_traces() else jax.ensure_compile_time_eval():
-                outs = _replay(segment.steps, segment.inputs, live)
-        for number, out in zip(live, outs):  # type: ignore[arg-type]
+        ran = False
+        if (
+            not segment.outs
+        ):  # otherwise it was interrupted after the computation, which may have overwritten the inputs
+            live = _live(segment)
+            program = self.at.program(live) if segment is self.segment else None
+            ran = program is not None and program[1](segment)
+            if not ran:
+                with contextlib.nullcontext() if _outside_traces() else jax.ensure_compile_time_eval():
+                    segment.outs.append((live, _replay(segment.steps, segment.inputs, live)))
+        self.programs_run += ran
+        ((live, outs),) = segment.outs
+        for number, out in zip(live, outs):
             holder = segment.results[number]()
             if holder is not None:
                 holder.array = out
+        segment.done = True
         return ran
 
     def _end(self, segment: Segment, ran: bool = False) -> None:
@@ -480,16 +518,17 @@ class Capture:
             _report(f"capture: a segment of {len(steps)} calls does not compile: {e}")
             return
 
-        def run(inputs: list) -> Any:
+        def run(segment: Segment) -> bool:
+            inputs = segment.inputs
             for i in donated:
                 if not _alone(inputs, i):  # this time somebody else holds it
                     inputs[i] = jax.numpy.array(inputs[i], copy=True)
-            try:
-                return compiled(*inputs)
-            except (TypeError, ValueError) as e:  # other devices than it was compiled for
+            try:  # an interrupt cannot come between the call, which overwrites inputs, and `extend`
+                segment.outs.extend(zip((live,), itertools.starmap(compiled._call or compiled, (inputs,))))
+            except (TypeError, ValueError, jax.errors.JaxRuntimeError) as e:  # other devices, not enough memory
                 _report(f"capture: a program does not take its inputs: {e}")
                 at.programs.pop(live, None)
-                return None
+            return bool(segment.outs)
 
         at.programs[live] = run
         self.ready += 1

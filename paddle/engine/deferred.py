@@ -28,14 +28,16 @@ class Deferred:
 
     def force(self) -> Any:
         """The array. The run of calls that it belongs to ends here."""
-        if self.segment is not None:
-            self.segment.run()
+        segment = self.segment  # another thread may be here too
+        if segment is not None:
+            segment.run()
             self.segment = None
         return self.array
 
     def peek(self) -> Any:
         """The array, for who only looks at it: if that is cheap, without running everything else that waits."""
-        return self.array if self.array is not None else self.segment.capture.peek(self)
+        array, segment = self.array, self.segment
+        return array if array is not None else segment.capture.peek(self) if segment is not None else self.array
 
     @property
     def ndim(self) -> int:

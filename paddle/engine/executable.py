@@ -278,7 +278,8 @@ class Gradient:
         self.missing = {
             i: specs[i] for i in range(len(specs)) if i not in self.needed
         }  # of these only the shape is read
-        self.residual_forward = self.residual_backward = None
+        self.residual_forward: Any = None
+        self.residual_backward: Any = None
         self.structure: Any = None  # of the closure of jax.vjp, whose arrays are kept
         self.several = False  # whether the operator gives a tuple
         if self.op.save == "residuals":

@@ -207,7 +207,7 @@ class Value:
 def at_least(length: Any, bound: int) -> bool:
     """Whether a length reaches a bound that decides between ways to compute the same; one that stays open in an exported
     program does."""
-    return not isinstance(length, (int, np.integer)) or length >= bound
+    return not isinstance(length, (int, np.integer)) or bool(length >= bound)
 
 
 class Held:

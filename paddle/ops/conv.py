@@ -70,7 +70,7 @@ def _conv(name, n, x, weight, bias, stride, padding, dilation, groups, data_form
                 f"{name}: the kernel {list(kernel)} with dilation {list(dilation)} is larger "
                 f"than x of shape {list(x.shape)} with its padding {[list(p) for p in pads]}"
             )
-    if not all(isinstance(p, int) for pair in pads for p in pair):  # "SAME", lengths that stay open in an exported program
+    if not all(isinstance(p, int) for pair in pads for p in pair):  # "SAME", lengths that stay open when exported
         axes = window.spatial_axes(n, last)
         config = [(0, 0, 0)] * x.ndim
         for a, (before, after) in zip(axes, pads):

@@ -103,9 +103,7 @@ def masked_scatter(x, mask, value):
     if not isinstance(mask._raw, ABSTRACT):
         wanted = int(np.broadcast_to(np.asarray(mask._value), shape).sum())
         if wanted > value._raw.size:
-            raise errors.ValueError_(
-                f"masked_scatter: the mask selects {wanted} elements, value has {value._raw.size}"
-            )
+            raise errors.ValueError_(f"masked_scatter: the mask selects {wanted} elements, value has {value._raw.size}")
         if not wanted:
             return clone(fit(x, list(shape)))
     return _masked_scatter(x, mask, value)

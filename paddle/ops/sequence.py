@@ -68,12 +68,7 @@ def sequence_mask(x, maxlen=None, dtype="int64"):
         >>> paddle.nn.functional.sequence_mask(paddle.to_tensor([1, 2])).tolist()
         [[1, 0], [1, 1]]
     """
-    if (
-        isinstance(x._raw, Value)
-        and maxlen is None
-        or isinstance(maxlen, Tensor)
-        and isinstance(maxlen._raw, Value)
-    ):
+    if isinstance(x._raw, Value) and maxlen is None or isinstance(maxlen, Tensor) and isinstance(maxlen._raw, Value):
         longest = x.max() if maxlen is None else maxlen.reshape([])  # read when the program runs
         return _sequence_mask(x, longest, to_dtype(dtype))
     if isinstance(maxlen, Dim):

@@ -1,6 +1,8 @@
 """Capture: code that repeats itself runs as compiled programs, and nobody can tell from the results."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -361,3 +363,70 @@ def test_random_programs(program, other, switches, reads):
         return [*out, w]
 
     same(run, 1e-8, 1e-8)
+
+
+def test_a_kept_loss_does_not_keep_what_it_came_from(capture):
+    net, batches, losses = network(), [], []
+    opt = paddle.optimizer.SGD(0.05, parameters=net.parameters())
+    for i in range(6):
+        x, y = data(seed=i)
+        batches.append(weakref.ref(x._value))
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        opt.clear_grad()
+        losses.append(loss.detach())
+        del x, loss
+    gc.collect()
+    assert capture.programs_run >= 2 and all(batch() is None for batch in batches)
+
+
+class Interrupt(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("name", ["_key", "_follow", "_materialise", "_end"])
+@pytest.mark.parametrize("after", [False, True])
+def test_an_interrupt_leaves_the_values_as_they_are(capture, monkeypatch, name, after):
+    net, (x, y) = network(), data()
+    opt = paddle.optimizer.Adam(0.05, parameters=net.parameters())
+
+    def step():
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        opt.clear_grad()
+
+    for _ in range(5):
+        step()
+    original, calls = getattr(Capture, name), [0]
+
+    def interrupted(self, *args):
+        calls[0] += 1
+        if calls[0] < (1 if name in ("_materialise", "_end") else 9):
+            return original(self, *args)
+        monkeypatch.undo()
+        if after:
+            original(self, *args)
+        raise Interrupt
+
+    monkeypatch.setattr(Capture, name, interrupted)
+    with pytest.raises(Interrupt):
+        step()
+    opt.clear_grad()
+    for _ in range(4):
+        step()
+        w, b, v, c = (p.numpy() for p in net.parameters())
+        np.testing.assert_allclose(net(x).numpy(), np.tanh(x.numpy() @ w + b) @ v + c, 1e-12)
+
+
+def test_a_failure_can_be_repeated(capture, monkeypatch):
+    x = paddle.ones([4])
+    for _ in range(4):
+        (x * 3 + 1).numpy()
+    y = x * 3 + 1
+    with monkeypatch.context() as patch:
+        patch.setattr(Capture, "_materialise", lambda self, segment: (_ for _ in ()).throw(MemoryError("full")))
+        with pytest.raises(MemoryError, match="full"):
+            y.numpy()
+    assert (x * 5 + 2).tolist() == [7] * 4 and y.tolist() == [4] * 4
