@@ -33,7 +33,7 @@ class Ahead:
                 future.set_exception(e)
 
         if background:
-            thread = threading.Thread(target=work, name="paddle-xla compiling", daemon=True)
+            thread = threading.Thread(target=work, name="paddle-xla compiling")  # the end of the process waits for it
             thread.start()
             return thread
         work()

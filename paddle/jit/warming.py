@@ -55,7 +55,7 @@ class Warming:
         if not background:
             work()
             return None
-        thread = threading.Thread(target=work, name="paddle-xla compiling", daemon=True)
+        thread = threading.Thread(target=work, name="paddle-xla compiling")  # the end of the process waits for it
         self._threads[_key(traced, tensors)] = thread
         thread.start()
         return thread
