@@ -13,6 +13,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from . import errors
@@ -224,6 +225,16 @@ def backward(
         _walk(roots, None, set(), building, retain_graph, True)
     if modes.capturing is not None:
         modes.capturing.pulled()
+    if not building:
+        _keep_pace(tensors[0]._raw)
+
+
+def _keep_pace(loss: Any) -> None:
+    """Wait for the loss of the backward before: Python that runs far ahead of the device fills its memory with work."""
+    before, modes.pace = modes.pace, loss if loss.size == 1 else None
+    before = getattr(before, "array", before)  # of a Deferred, None while it waits
+    if isinstance(before, jax.Array) and not isinstance(before, jax.core.Tracer) and not before.is_deleted():
+        before.block_until_ready()
 
 
 @errors.clean

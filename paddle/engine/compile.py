@@ -77,6 +77,7 @@ class Background:
                 work()
             finally:
                 done.set()
+                _trim()  # a compilation leaves some hundred MB
 
     def _end(self) -> None:
         while not self._waiting.empty():

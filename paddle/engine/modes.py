@@ -23,6 +23,7 @@ class Modes(threading.local):
     arriving: Any = None  # the cotangents of the node whose saved arrays are being unpacked
     capture: Any = None  # what defers calls that repeat themselves, see `capture`
     capturing: Any = None  # the same, None where calls have to run at once
+    pace: Any = None  # the loss of the last backward()
     finishing: Any = None  # functions to call at the end of the backward() that runs, a list
     special: bool = False  # any of the above except grad and capture: dispatch then takes the long way
 
