@@ -168,6 +168,7 @@ class Capture:
             self._note(unit)
             return unit.compiled(*[present(a) for a in arrays]) if self.used else unit.compiled(*arrays)
         with self.lock:
+            running = False
             try:
                 key = self._key(unit, arrays)
                 segment = self.segment
@@ -178,10 +179,12 @@ class Capture:
                     self._leave(segment)
                 if key is None and any(a.__class__ is Deferred and a.array is None for a in arrays):
                     self.cut(segment)
+                running = True
                 raw = unit.compiled(*[present(a) for a in arrays])
+                running = False
                 return raw if key is None else self._record(segment, unit, key, raw)
-            except BaseException as e:  # an error of the call, or an interrupt between any two lines
-                self._repair(not isinstance(e, Exception))
+            except BaseException:  # an error of the call, or an interrupt between any two lines
+                self._repair(not running)
                 raise
 
     def follows(self) -> bool:
@@ -242,6 +245,9 @@ class Capture:
                 index[id(a)] = -len(inputs)
                 key.append((a.shape, a.dtype, a.weak_type))
             elif kind in _NUMBERS:
+                if kind is int and not -(1 << 63) <= a < 1 << 63:  # the error has to come now
+                    any_array = False
+                    break
                 inputs.append(a)
                 key.append(kind)
             elif kind is np.ndarray:

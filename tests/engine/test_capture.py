@@ -1,6 +1,8 @@
 """Capture: code that repeats itself runs as compiled programs, and nobody can tell from the results."""
 
 import gc
+import inspect
+import sys
 import threading
 import weakref
 
@@ -430,3 +432,34 @@ def test_a_failure_can_be_repeated(capture, monkeypatch):
         with pytest.raises(MemoryError, match="full"):
             y.numpy()
     assert (x * 5 + 2).tolist() == [7] * 4 and y.tolist() == [4] * 4
+
+
+def test_a_number_that_is_too_large_gives_what_it_gives_at_once():
+    def run():
+        x, out = paddle.to_tensor([3], dtype="int32"), []
+        for _ in range(5):
+            for number in (7, 2**40, 2**63, -(2**70)):
+                y = x * 1 + number
+                out.append(str(y.dtype))
+                out.append(y.numpy())
+        return out
+
+    (off, on), _ = both(run)
+    assert [a.tolist() for a in off] == [b.tolist() for b in on]
+
+
+def test_too_deep_a_recursion_leaves_the_calls_in_order(capture):
+    def deeper(h):
+        return deeper(h * 1.01)
+
+    limit, depth = sys.getrecursionlimit(), len(inspect.stack(0))
+    for i in range(40):
+        try:
+            sys.setrecursionlimit(depth + 60 + i)
+            with pytest.raises(RuntimeError, match="recursion"):
+                deeper(paddle.ones([2]))
+        finally:
+            sys.setrecursionlimit(limit)
+        a = paddle.full([3], i, "float64") * 2
+        b = a + paddle.ones([3], "float64") * i
+        assert (b - a * 3).tolist() == [-3.0 * i] * 3
