@@ -154,6 +154,7 @@ class Capture:
         self.stepped = False  # whether an optimizer made a step since the last cut
         self.pulls = 0  # how often gradients were computed since the last step
         self.inside = False  # a layer that records no gradients
+        self.busy = False  # a call runs
         self.used = False  # whether there are Deferreds
         self.ready = 0  # programs
         self.fruitless = 0  # segments in a row that were new, or too short for a program
@@ -168,6 +169,8 @@ class Capture:
             self._note(unit)
             return unit.compiled(*[present(a) for a in arrays]) if self.used else unit.compiled(*arrays)
         with self.lock:
+            if self.busy:  # called by what is traced in a call: no call of the user's
+                return unit.compiled(*[present(a) for a in arrays])
             running = False
             try:
                 key = self._key(unit, arrays)
@@ -179,11 +182,12 @@ class Capture:
                     self._leave(segment)
                 if key is None and any(a.__class__ is Deferred and a.array is None for a in arrays):
                     self.cut(segment)
-                running = True
+                running = self.busy = True
                 raw = unit.compiled(*[present(a) for a in arrays])
-                running = False
-                return raw if key is None else self._record(segment, unit, key, raw)
+                running = self.busy = False
+                return raw if key is None or segment is not self.segment else self._record(segment, unit, key, raw)
             except BaseException:  # an error of the call, or an interrupt between any two lines
+                self.busy = False
                 self._repair(not running)
                 raise
 
@@ -198,6 +202,8 @@ class Capture:
         """The results of a unit that has run by other means, and may have overwritten the arrays; not where `follows`."""
         if self.mode == WATCHING:
             self._note(unit)
+            return raw
+        if self.busy:
             return raw
         with self.lock:
             try:
@@ -438,14 +444,16 @@ class Capture:
                     self._materialise(segment)
                     segment.close()
                 return
-            ran = False
+            before, self.busy = self.busy, True
             try:
                 ran = self.mode == FOLLOWING and self._materialise(segment)
+                self._end(segment, ran)
+                segment.close()
             except BaseException:  # of what is called from here on nothing may depend on the failure
                 self.segment, self.at, self.stepped = Segment(self), self.root, False
                 raise
-            self._end(segment, ran)
-            segment.close()
+            finally:
+                self.busy = before
 
     def flush(self) -> None:
         """Run what waits now."""

@@ -15,6 +15,7 @@ import paddle
 from paddle.engine import capture as captures
 from paddle.engine.capture import Capture
 from paddle.engine.deferred import Deferred
+from paddle.engine.executable import Unit
 from paddle.engine.modes import modes, set_mode
 from paddle.utils import count_compiles
 
@@ -463,3 +464,20 @@ def test_too_deep_a_recursion_leaves_the_calls_in_order(capture):
         a = paddle.full([3], i, "float64") * 2
         b = a + paddle.ones([3], "float64") * i
         assert (b - a * 3).tolist() == [-3.0 * i] * 3
+
+
+def test_what_is_called_while_a_call_is_traced_does_not_count(capture):
+    outer = np.arange(3.0)
+    for i in range(8):
+        size = 3 + i // 2  # traced again now and then
+
+        def call(a, size=size):
+            assert not isinstance((paddle.full([size], 2.0, "float64") * 3)._raw, Deferred)
+            return a * 2
+
+        unit = Unit(call, "outer")
+        for _ in range(3):
+            y = paddle.to_tensor(outer) * 3
+            z = unit.run(y._raw) if i % 2 else (y * 2)._raw
+            w = paddle.Tensor(np.asarray(z)) + y
+            assert w.tolist() == (outer * 9).tolist()
