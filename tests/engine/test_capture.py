@@ -467,17 +467,13 @@ def test_too_deep_a_recursion_leaves_the_calls_in_order(capture):
 
 
 def test_what_is_called_while_a_call_is_traced_does_not_count(capture):
-    outer = np.arange(3.0)
-    for i in range(8):
-        size = 3 + i // 2  # traced again now and then
-
-        def call(a, size=size):
-            assert not isinstance((paddle.full([size], 2.0, "float64") * 3)._raw, Deferred)
-            return a * 2
-
-        unit = Unit(call, "outer")
+    base = paddle.ones([3], "float64")._value
+    inner = Unit(lambda b: b * 2, "inner")
+    for i in range(4):
+        outer = Unit(lambda a: a + inner.run(base), "outer")  # traced in its first call
         for _ in range(3):
-            y = paddle.to_tensor(outer) * 3
-            z = unit.run(y._raw) if i % 2 else (y * 2)._raw
-            w = paddle.Tensor(np.asarray(z)) + y
-            assert w.tolist() == (outer * 9).tolist()
+            y = paddle.full([3], i, "float64") * 3
+            z = paddle.zeros([3], "float64")
+            z._storage.write(outer.run(y._raw))
+            assert (z + y).tolist() == [6.0 * i + 2] * 3
+    assert not inner.opaque and not outer.opaque
