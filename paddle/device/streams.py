@@ -12,6 +12,7 @@ import jax
 
 from ..engine import errors
 from ..engine import place as _place
+from ..engine.modes import modes
 
 __all__ = [
     "Stream",
@@ -55,6 +56,8 @@ class Event:
 
     def record(self, stream=None):
         """Mark the work that was started until now."""
+        if modes.capture is not None:
+            modes.capture.flush()
         found = [a for a in jax.live_arrays() if not a.is_deleted()]
         if self.enable_timing:
             for array in found:

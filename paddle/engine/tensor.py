@@ -111,6 +111,8 @@ class Tensor:
 
     def _snapshot(self) -> Tensor:
         """The same value and history in a slot of its own, which later in-place operations on self do not touch."""
+        if modes.program is not None and not isinstance(self._raw, Value):
+            return modes.program.frozen(self)  # a tensor from outside is read anew in every run
         return _make(self._raw, self._node, self._index, self._stop)
 
     def _inplace(

@@ -65,7 +65,7 @@ def flops(net: Any, input_size: Any, custom_ops: Any = None, print_detail: bool 
 
     Example:
         >>> paddle.flops(paddle.nn.Sequential(paddle.nn.Linear(3, 4)), [2, 3])
-        <class 'paddle.nn.layers.common.Linear'>'s flops has been counted
+        <class 'paddle.nn.layer.common.Linear'>'s flops has been counted
         Total Flops: 24     Total Params: 16
         24
     """

@@ -83,6 +83,9 @@ class Tracer(Recorder):
     def converted(self, function: Any) -> Any:
         """What a layer calls in place of its `forward`."""
         self.note_function(function)
+        layer = getattr(function, "__self__", None)
+        if isinstance(layer, Layer):  # one that is no argument: its mode is a condition too
+            self.condition((id(layer), "training"), lambda: layer.training)
         return convert(function)
 
     def capture(self, tensor: Tensor) -> State:

@@ -477,3 +477,13 @@ def test_what_is_called_while_a_call_is_traced_does_not_count(capture):
             z._storage.write(outer.run(y._raw))
             assert (z + y).tolist() == [6.0 * i + 2] * 3
     assert not inner.opaque and not outer.opaque
+
+
+def test_synchronize_runs_what_waits(capture):
+    x = paddle.ones([3])
+    for _ in range(4):
+        (x * 2 + 1).numpy()
+    for wait in (paddle.device.synchronize, lambda: paddle.device.Event().record()):
+        y = x * 2 + 1
+        wait()
+        assert y._raw.array is not None

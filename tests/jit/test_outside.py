@@ -176,3 +176,21 @@ def test_a_layer_that_counts_can_be_saved(tmp_path):
     path = str(tmp_path / "counts")
     paddle.jit.save(to_static(Counts()), path, [paddle.static.InputSpec([None, 3])])
     np.testing.assert_array_equal(np.asarray(paddle.jit.load(path)(tensor())), X * 2)
+
+
+def test_the_mode_of_a_layer_from_outside_is_a_condition():
+    drop = paddle.nn.Dropout(0.5)
+    f = paddle.jit.to_static(lambda x: drop(x))
+    x = paddle.ones([64])
+    assert (f(x) == 0).any()
+    drop.eval()
+    assert (f(x) == 1).all()
+    drop.train()
+    assert (f(x) == 0).any()
+
+
+def test_methods_in_place_read_the_value_of_every_run():
+    average = paddle.to_tensor([1.0, 2.0])
+    f = paddle.jit.to_static(lambda: average.scale_(0.5) * 1)
+    assert [f().tolist() for _ in range(3)] == [[0.5, 1.0], [0.25, 0.5], [0.125, 0.25]]
+    assert average.tolist() == [0.125, 0.25]

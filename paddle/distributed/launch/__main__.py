@@ -1,3 +1,4 @@
 from .main import launch
 
-launch()
+if __name__ == "__main__":
+    launch()
