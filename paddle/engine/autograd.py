@@ -226,7 +226,7 @@ def backward(
     if modes.capturing is not None:
         modes.capturing.pulled()
     if not building:
-        _keep_pace(tensors[0]._raw)
+        _keep_pace(tensors[0]._carrier._raw)
 
 
 def _keep_pace(loss: Any) -> None:
