@@ -561,3 +561,13 @@ def test_second_derivatives_and_complex_numbers_of_products():
     m = S.sparse_coo_tensor([[0, 1], [1, 0]], z, [2, 2], stop_gradient=False)
     (S.matmul(m, t(np.array([[1j], [2.0]]))).abs() ** 2).sum().backward()
     compare(z.grad, 2 * np.array([1 + 2j, 3 - 1j]) * np.array([4, 1]))
+
+
+def test_backward_starts_at_a_sparse_tensor():
+    x = coo(stop_gradient=False)
+    y = S.multiply(x, x)
+    y.backward(y)  # the gradient of y times that of the square
+    compare(x.grad.to_dense(), 2 * coo().to_dense().numpy() ** 3)
+    z = S.nn.functional.softmax(x.detach().to_sparse_csr())
+    z.stop_gradient = False
+    z.backward(z)
