@@ -286,20 +286,20 @@ class Predictor:
         """
         if shapes is not None and not isinstance(shapes, dict):
             raise errors.TypeError_(f"warm_up: shapes must be a dict of shapes by name, got {errors.describe(shapes)}")
-        given = dict(shapes or {})
-        feeds = {}
-        for name, value in self._model.executable.inputs.items():
-            wanted = [int(d) for d in value.shape]
-            shape = given.pop(name, wanted)
-            fits = isinstance(shape, (list, tuple)) and len(shape) == len(wanted)
-            if not fits or not all(isinstance(n, int) and n >= 0 and w in (-1, n) for n, w in zip(shape, wanted)):
-                raise errors.ValueError_(f"warm_up: the input {name!r} has shape {wanted}, got {shape!r}")
-            feeds[name] = jax.ShapeDtypeStruct(tuple(shape), value.dtype)
+        given = shapes or {}
         unknown = [n for n in given if n not in self._inputs]
         if unknown:
             raise errors.ValueError_(
                 f"warm_up: the model has no input {unknown[0]!r}; it has {', '.join(self._inputs)}"
             )
+        feeds = {}
+        for name, value in self._model.executable.inputs.items():
+            wanted = [int(d) for d in value.shape]
+            shape = given.get(name, wanted)
+            fits = isinstance(shape, (list, tuple)) and len(shape) == len(wanted)
+            if not fits or not all(isinstance(n, int) and n >= 0 and w in (-1, n) for n, w in zip(shape, wanted)):
+                raise errors.ValueError_(f"warm_up: the input {name!r} has shape {wanted}, got {shape!r}")
+            feeds[name] = jax.ShapeDtypeStruct(tuple(shape), value.dtype)
         return self._model.compile(feeds, background)
 
     def _run_operator_by_operator(self, feeds: dict[str, Any]) -> list:
