@@ -14,7 +14,7 @@ _WHERE = {
     "fleet.base.topology": "ParallelMode",
     "launch.main": "launch",
     "parallel": "DataParallel ParallelEnv get_rank get_world_size init_parallel_env",
-    "spawn": "spawn",
+    "spawning": "spawn",
     "store": "TCPStore",
 }
 _MODULES = frozenset("auto_parallel communication fleet parallel".split())

