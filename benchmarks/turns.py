@@ -199,7 +199,13 @@ class _Session:
         with open("/proc/self/status") as f:
             peak = next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
         stats = self._stats
-        return {"memory": peak, **({"compiles": stats.compiles, "hits": stats.cache_hits} if stats else {})}
+        if stats is None:
+            return {"memory": peak}
+        background = getattr(self._library.engine.compile, "background", None)
+        if background is not None:  # programs that capture compiles meanwhile
+            background.submit(lambda: None).wait()
+        compiles = stats.compiles + getattr(stats, "captured", 0)
+        return {"memory": peak, "compiles": compiles, "hits": stats.cache_hits}
 
 
 def _work() -> None:
