@@ -6,8 +6,8 @@ from typing import Any
 
 import jax
 
+from ..engine import capture
 from ..engine import place as _place
-from ..engine.modes import modes
 
 _peak_base: dict[Any, int] = {}
 
@@ -79,8 +79,7 @@ def empty_cache() -> None:
 
 def synchronize(device: Any = None) -> None:
     """Wait until everything that was started has finished."""
-    if modes.capture is not None:
-        modes.capture.flush()
+    capture.flush()
     jax.effects_barrier()
     for array in jax.live_arrays():
         array.block_until_ready()

@@ -10,9 +10,8 @@ from typing import Any
 
 import jax
 
-from ..engine import errors
+from ..engine import capture, errors
 from ..engine import place as _place
-from ..engine.modes import modes
 
 __all__ = [
     "Stream",
@@ -56,8 +55,7 @@ class Event:
 
     def record(self, stream=None):
         """Mark the work that was started until now."""
-        if modes.capture is not None:
-            modes.capture.flush()
+        capture.flush()
         found = [a for a in jax.live_arrays() if not a.is_deleted()]
         if self.enable_timing:
             for array in found:

@@ -3,20 +3,21 @@
 Python always runs. What changes is when the calls of executables (`Unit.run`: operators, their gradients, the optimizer's
 step) reach the device, in three modes:
 
-- watching: calls run at once, and the order of the units is noted from one cut to the next. A cut is where the results
-  are wanted: an optimizer's step, a value that Python reads, the end of the outermost layer without gradients.
+- watching: calls run at once, and the order of the units is noted from one cut to the next. A cut is where a unit of work
+  ends: an optimizer's step, a value that Python reads, the start of an outermost layer without gradients.
 - recording: the same order came again. Calls still run at once, and each takes a step down a tree: from what was called
-  so far, by the unit and by where its inputs come from, to the shapes of its results.
-- following: the tree is known. A call takes its step and gives back `Deferred`s; at the cut everything since the last
-  one runs, as one compiled program if there is one at this point of the tree, otherwise call by call, until a thread in
-  the background has compiled it.
+  so far, by the unit and by where its inputs come from, to the shapes of its results. A path that has taken long enough
+  altogether is compiled as one program, by a thread in the background.
+- following: there are programs. A call takes its step and gives back `Deferred`s; at the cut everything since the last
+  one runs, by the program of this point of the tree if it has one, otherwise call by call.
 
 A call that has no step in the tree (another operator, another shape, other operands) runs what waits and goes on
 recording, so a mismatch costs time and nothing else. Results that nobody holds any more at the cut are never stored.
 
 Everything above, the tape and its checks, hooks, errors of shapes, works the same in all modes, because only arrays are
-deferred. The idea of deferring what repeats is that of lazy tensors (Suhan et al., "LazyTensor", 2021) and of trace
-monkeys; the tree makes a call cost a dictionary lookup, and needs no shape inference.
+deferred. The ideas are those of lazy tensors (Suhan et al., "LazyTensor", 2021) and of trace trees (Gal et al., "Trace-based
+Just-in-Time Type Specialization for Dynamic Languages", PLDI 2009); a call costs a dictionary lookup and no inference
+of shapes.
 """
 
 from __future__ import annotations
@@ -412,7 +413,7 @@ class Capture:
             self.inside = False
 
     def read(self) -> None:
-        """Python reads a value, which ends the segment that it belongs to."""
+        """Python reads a value. Where calls are deferred or recorded, `Deferred.force` has made the cut."""
         if self.mode == WATCHING:
             self._noted()
 
@@ -455,18 +456,12 @@ class Capture:
             finally:
                 self.busy = before
 
-    def flush(self) -> None:
-        """Run what waits now."""
-        self.cut(self.segment)
-
     def _materialise(self, segment: Segment) -> bool:
         """Compute all results of a segment that somebody holds; returns whether a program did it."""
         if not segment.steps:
             return False
         ran = False
-        if (
-            not segment.outs
-        ):  # otherwise it was interrupted after the computation, which may have overwritten the inputs
+        if not segment.outs:  # otherwise it was interrupted after the computation, which may overwrite inputs
             live = _live(segment)
             program = self.at.program(live) if segment is self.segment else None
             ran = program is not None and program[1](segment)
@@ -597,6 +592,12 @@ def _walk(steps: list[Step], inputs: list, live: tuple, call: Callable) -> list:
 def _report(text: str) -> None:
     if flags.debug_level() >= 1:
         print(f"[paddle-xla] {text}", file=sys.stderr)
+
+
+def flush() -> None:
+    """Run what waits in this thread."""
+    if modes.capture is not None:
+        modes.capture.cut(modes.capture.segment)
 
 
 def install() -> None:

@@ -9,7 +9,8 @@ import warnings
 
 import jax
 
-from .modes import Watch, modes
+from . import capture
+from .modes import Watch
 
 try:  # no public name tells whether the engine has started, or gives the locks that looking for it takes
     from jax._src.xla_bridge import _backend_lock, _plugin_lock, backends_are_initialized
@@ -25,8 +26,7 @@ except ImportError:
 def _finish_running() -> None:
     """What still runs when the process forks would never end in the child."""
     if backends_are_initialized():
-        if modes.capture is not None:
-            modes.capture.flush()
+        capture.flush()
         for array in jax.live_arrays():
             array.block_until_ready()
     for lock in _locks:  # were another thread to hold one now, the child would wait for it forever

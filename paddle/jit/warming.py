@@ -8,7 +8,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import errors
 from ..engine.modes import modes, set_mode
 from ..engine.tensor import Tensor, _make
 from ..ir.buckets import signature
@@ -23,13 +22,8 @@ def stand_ins(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """The arguments with zeros in place of InputSpecs, data that wants no gradient. ValueError for a spec with open lengths."""
     leaves: list = []
     structure = flatten((args, kwargs), leaves)
-    return unflatten(structure, [_zeros(x) if isinstance(x, InputSpec) else x for x in leaves])
-
-
-def _zeros(spec: InputSpec) -> Tensor:
-    if any(d is None or d < 0 for d in spec.shape):
-        raise errors.ValueError_(f"warm_up: every length must be known to compile, got {spec}")
-    return _make(jnp.zeros(spec.shape, spec.dtype.numpy if spec.dtype is not None else np.float32))
+    what = "warm_up: every length"
+    return unflatten(structure, [_make(jnp.asarray(x.zeros(what))) if isinstance(x, InputSpec) else x for x in leaves])
 
 
 class Warming:

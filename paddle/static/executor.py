@@ -282,7 +282,7 @@ class Executor:
             ValueError: an input is missing, has another type or shape than its variable, or a name is unknown.
             RuntimeError: a parameter has no value, the startup program was not run.
         """
-        program = _program_of("Executor.run", program)
+        program = program_of("Executor.run", program)
         with set_mode(program=None, amp=None):
             return self._run(program, feed, fetch_list, scope or global_scope(), return_numpy, not use_prune)
 
@@ -344,9 +344,10 @@ class Executor:
             >>> exe = paddle.static.Executor()
             >>> exe.warm_up(paddle.static.Program(), background=True).join()
         """
-        program = _program_of("Executor.warm_up", program)
+        program = program_of("Executor.warm_up", program)
         if isinstance(feed, dict):
-            feed = {n: _zeros(n, x) if isinstance(x, InputSpec) else x for n, x in feed.items()}
+            what = "Executor.warm_up: every length of {!r}".format
+            feed = {n: x.zeros(what(n)) if isinstance(x, InputSpec) else x for n, x in feed.items()}
         with set_mode(program=None, amp=None):
             fetches = [_fetched(program, f) for f in _flat(fetch_list)]
             executable = self._executable(program, [f for f in fetches if isinstance(f, Value)], not use_prune)
@@ -379,7 +380,8 @@ class Executor:
         return feeds
 
 
-def _program_of(name: str, program: Any) -> Program:
+def program_of(name: str, program: Any) -> Program:
+    """The program that an argument of the function `name` means. TypeError for what is none."""
     if program is None:
         program = default_main_program()
     if isinstance(program, CompiledProgram):
@@ -387,12 +389,6 @@ def _program_of(name: str, program: Any) -> Program:
     if not isinstance(program, Program):
         raise errors.TypeError_(f"{name}: program must be a Program, got {errors.describe(program)}")
     return program
-
-
-def _zeros(name: str, spec: InputSpec) -> np.ndarray:
-    if any(d is None or d < 0 for d in spec.shape):
-        raise errors.ValueError_(f"Executor.warm_up: every length of {name!r} must be known to compile, got {spec}")
-    return np.zeros(spec.shape, spec.dtype.numpy if spec.dtype is not None else np.float32)
 
 
 def _flat(fetch_list: Any) -> list:

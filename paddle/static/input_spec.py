@@ -35,6 +35,12 @@ class InputSpec:
         self.name = name
         self.stop_gradient = stop_gradient
 
+    def zeros(self, what: str) -> np.ndarray:
+        """An array like what is specified. ValueError with the words `what` where a length is open."""
+        if any(d is None or d < 0 for d in self.shape):
+            raise errors.ValueError_(f"{what} must be known to compile, got {self}")
+        return np.zeros(self.shape, self.dtype.numpy if self.dtype is not None else np.float32)
+
     @staticmethod
     def _checked(shape: Any) -> tuple[int, ...]:
         if not isinstance(shape, (list, tuple)):

@@ -23,8 +23,8 @@ from ..ir import serialize
 from ..ir.passes import for_inference
 from ..ir.program import Graph, State
 from ..utils.files import atomic_write
-from .executor import CompiledProgram, Scope, global_scope
-from .program import Program, default_main_program
+from .executor import Scope, global_scope, program_of
+from .program import Program
 
 __all__ = [
     "deserialize_persistables",
@@ -43,16 +43,6 @@ __all__ = [
     "serialize_program",
     "set_program_state",
 ]
-
-
-def _program(name: str, program: Any) -> Program:
-    if program is None:
-        program = default_main_program()
-    if isinstance(program, CompiledProgram):
-        program = program._program
-    if not isinstance(program, Program):
-        raise errors.TypeError_(f"{name}: program must be a Program, got {errors.describe(program)}")
-    return program
 
 
 def _path(name: str, path: Any, suffixes: tuple[str, ...] = ()) -> str:
@@ -112,7 +102,7 @@ def save(program: Program, model_path: str, protocol: int = 4, **configs: Any) -
         RuntimeError: a variable has no value.
         ValueError: `model_path` ends in no name.
     """
-    program, path, scope = _program("save", program), _path("save", model_path), global_scope()
+    program, path, scope = program_of("save", program), _path("save", model_path), global_scope()
     params, opt = {}, {}
     for name, state in program.states.items():
         if state.parameter is not None:
@@ -170,7 +160,7 @@ def load(program: Program, model_path: str, executor: Any = None, var_list: Any 
         ValueError: there is no such file.
         RuntimeError: a variable is missing in the file, or has another shape or type there.
     """
-    program, scope = _program("load", program), global_scope()
+    program, scope = program_of("load", program), global_scope()
     path = _path("load", model_path, (".pdparams", ".pdopt", ".pdmodel"))
     chosen = None if var_list is None else {v if isinstance(v, str) else v.name for v in var_list}
     params = _state_files("load", path)
@@ -222,7 +212,7 @@ def set_program_state(program: Program, state_dict: dict[str, Any]) -> None:
     Raises:
         RuntimeError: another shape or type.
     """
-    program, scope = _program("set_program_state", program), global_scope()
+    program, scope = program_of("set_program_state", program), global_scope()
     for name, value in state_dict.items():
         state = program.states.get(name)
         if state is not None:
@@ -266,7 +256,7 @@ def save_vars(
         vars: the variables; default: those that `predicate` accepts.
         filename: one file for all.
     """
-    program, scope = _program("save_vars", main_program), global_scope()
+    program, scope = program_of("save_vars", main_program), global_scope()
     arrays = {s.name: _array("save_vars", scope, s) for s in _chosen(program, vars, predicate)}
     folder = dirname or ""
     files = {filename: arrays} if filename is not None else {name: {name: a} for name, a in arrays.items()}
@@ -288,7 +278,7 @@ def load_vars(
 
     Raises ValueError when a file is missing or damaged.
     """
-    program, scope = _program("load_vars", main_program), global_scope()
+    program, scope = program_of("load_vars", main_program), global_scope()
     states = {s.name: s for s in _chosen(program, vars, predicate)}
     folder = dirname or "."
     if filename is not None:
@@ -322,7 +312,7 @@ def normalize_program(program: Program, feed_vars: Any, fetch_vars: Any, **kwarg
         TypeError: what is no program, no variable.
         ValueError: the result needs an input that is not among the feeds.
     """
-    return _normalized("normalize_program", _program("normalize_program", program), feed_vars, fetch_vars)
+    return _normalized("normalize_program", program_of("normalize_program", program), feed_vars, fetch_vars)
 
 
 def _normalized(name: str, program: Program, feed_vars: Any, fetch_vars: Any) -> Program:
@@ -452,7 +442,7 @@ def save_inference_model(path_prefix: str, feed_vars: Any, fetch_vars: Any, exec
         "stablehlo",
     )
     prefix = _path("save_inference_model", path_prefix)
-    program = _program("save_inference_model", kwargs.get("program"))
+    program = program_of("save_inference_model", kwargs.get("program"))
     write_inference_model(_normalized("save_inference_model", program, feed_vars, fetch_vars), prefix, global_scope())
     if kwargs.get("stablehlo"):
         from ..jit.stablehlo import export_stablehlo
@@ -505,7 +495,7 @@ def serialize_program(feed_vars: Any, fetch_vars: Any, **kwargs: Any) -> bytes:
     """
     _options("serialize_program", kwargs, "program", "legacy_format")
     program = _normalized(
-        "serialize_program", _program("serialize_program", kwargs.get("program")), feed_vars, fetch_vars
+        "serialize_program", program_of("serialize_program", kwargs.get("program")), feed_vars, fetch_vars
     )
     return _as_bytes(serialize.document_of(program, program.feeds, program.fetches))
 
@@ -534,7 +524,7 @@ def serialize_persistables(feed_vars: Any, fetch_vars: Any, executor: Any, **kwa
     """
     _options("serialize_persistables", kwargs, "program")
     name = "serialize_persistables"
-    program = _normalized(name, _program(name, kwargs.get("program")), feed_vars, fetch_vars)
+    program = _normalized(name, program_of(name, kwargs.get("program")), feed_vars, fetch_vars)
     return binary.write_combined({n: _array(name, global_scope(), s) for n, s in program.states.items()})
 
 
@@ -544,7 +534,7 @@ def deserialize_persistables(program: Program, data: bytes, executor: Any) -> No
 
     Raises ValueError when they do not belong to the program.
     """
-    program, scope = _program("deserialize_persistables", program), global_scope()
+    program, scope = program_of("deserialize_persistables", program), global_scope()
     arrays = binary.read_combined(data, sorted(program.states))
     for name, state in program.states.items():
         _put("deserialize_persistables", scope, state, arrays[name])

@@ -51,20 +51,21 @@ def after_fork() -> None:
 
 def is_file(path: Any) -> bool:
     """Whether there is such a file."""
-    path = local(path)
-    if not is_remote(path):
-        return os.path.isfile(path)
-    system, inner = _system(path)
-    return system.isfile(inner)
+    return _is(path, "isfile")
 
 
 def is_folder(path: Any) -> bool:
     """Whether there is such a folder."""
+    return _is(path, "isdir")
+
+
+def _is(path: Any, kind: str) -> bool:
+    """What `os.path` and the file systems of fsspec call alike."""
     path = local(path)
     if not is_remote(path):
-        return os.path.isdir(path)
+        return getattr(os.path, kind)(path)
     system, inner = _system(path)
-    return system.isdir(inner)
+    return getattr(system, kind)(inner)
 
 
 def opened(path: Any) -> BinaryIO:

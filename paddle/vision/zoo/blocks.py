@@ -181,3 +181,16 @@ def classifier(width: int, num_classes: int) -> nn.Layer:
 def pool(x: Any) -> Any:
     """The means over a picture: [N, C, H, W] to [N, C]."""
     return x.mean([2, 3])
+
+
+class Pyramid(nn.Layer):
+    """Four stages, `blocks1` ... behind `patch_embed1` ..., then a normalisation and a classifier, which `end` makes."""
+
+    def end(self, width: int, num_classes: int) -> None:
+        self.norm = nn.BatchNorm2D(width)
+        self.head = classifier(width, num_classes)
+
+    def forward(self, x: Any) -> Any:
+        for i in range(1, 5):
+            x = getattr(self, f"blocks{i}")(getattr(self, f"patch_embed{i}")(x))
+        return self.head(pool(self.norm(x)))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import concat, nn
 from ...nn import functional as F
-from .blocks import ConvMlp, classifier, pool
+from .blocks import ConvMlp, Pyramid
 from .registry import register
 
 
@@ -66,7 +66,7 @@ class Block(nn.Layer):
         return x + self.mlp(self.norm2(x))
 
 
-class DSNet(nn.Layer):
+class DSNet(Pyramid):
     """Four stages.
 
     Args:
@@ -82,13 +82,7 @@ class DSNet(nn.Layer):
             setattr(self, f"patch_embed{i + 1}", nn.Sequential(("proj", nn.Conv2D(inputs, width, patch, stride=patch))))
         for i, (width, depth, heads, reduction) in enumerate(zip(widths, depths, (1, 2, 5, 8), (8, 4, 2, 2)), 1):
             setattr(self, f"blocks{i}", nn.Sequential(*(Block(width, heads, reduction) for _ in range(depth))))
-        self.norm = nn.BatchNorm2D(widths[-1])
-        self.head = classifier(widths[-1], num_classes)
-
-    def forward(self, x: Any) -> Any:
-        for i in range(1, 5):
-            x = getattr(self, f"blocks{i}")(getattr(self, f"patch_embed{i}")(x))
-        return self.head(pool(self.norm(x)))
+        self.end(widths[-1], num_classes)
 
 
 register(

@@ -3,6 +3,7 @@ keys of the weights as in PaddleClas."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -100,26 +101,65 @@ class Merge(nn.Layer):
 class Stage(nn.Layer):
     """Blocks, then a smaller picture."""
 
-    def __init__(self, width: int, depth: int, heads: int, edge: int, size: int, last: bool):
+    def __init__(self, blocks: list, merge: Any):
         super().__init__()
-        shifts = [edge // 2 if j % 2 and size > edge else 0 for j in range(depth)]
-        self.blocks = nn.Sequential(*(Block(width, heads, edge, shift, size) for shift in shifts))
-        self.downsample = nn.Identity() if last else Merge(width)
+        self.blocks = nn.Sequential(*blocks)
+        self.downsample = merge
 
     def forward(self, x: Any) -> Any:
         return self.downsample(self.blocks(x))
 
 
-class Swin(nn.Layer):
-    """Four stages of windowed attention.
+class Windowed(nn.Layer):
+    """Four stages of attention inside of windows.
 
     Args:
+        block: a function (stage, width, heads, edge of a window, shift, size) -> a block.
+        merge: a function width -> what makes the picture smaller.
         width: of the first stage; it doubles.
         depths, heads: of the stages.
         window: edge of a window.
         img_size: edge of the picture; windows must fill the picture of every stage.
         num_classes: outputs.
     """
+
+    def __init__(
+        self,
+        block: Callable,
+        merge: Callable,
+        width: int,
+        depths: tuple[int, ...],
+        heads: tuple[int, ...],
+        window: int,
+        img_size: int,
+        num_classes: int,
+    ):
+        super().__init__()
+        self.patch_embed = PatchEmbed(4, width, norm=True)
+        self.layers = nn.LayerList()
+        size = self.size = img_size // 4
+        for i, (depth, h) in enumerate(zip(depths, heads)):
+            edge = min(window, size)
+            if size % edge or (i < 3 and size % 2):
+                raise errors.ValueError_(
+                    f"{type(self).__name__}: img_size, {img_size} gives stage {i + 1} an edge of {size}, which windows of {window} do not fill"
+                )
+            shifts = [edge // 2 if j % 2 and size > edge else 0 for j in range(depth)]
+            blocks = [block(i, width * 2**i, h, edge, shift, size) for shift in shifts]
+            self.layers.append(Stage(blocks, nn.Identity() if i == 3 else merge(width * 2**i)))
+            size //= 2
+        self.norm = nn.LayerNorm(8 * width)
+        self.head = classifier(8 * width, num_classes)
+
+    def forward(self, x: Any) -> Any:
+        x = self.patch_embed(x).reshape([x.shape[0], self.size, self.size, -1])
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x).mean([1, 2]))
+
+
+class Swin(Windowed):
+    """The first version: arguments as for `Windowed`."""
 
     def __init__(
         self,
@@ -130,26 +170,7 @@ class Swin(nn.Layer):
         img_size: int = 224,
         num_classes: int = 1000,
     ):
-        super().__init__()
-        self.patch_embed = PatchEmbed(4, width, norm=True)
-        self.layers = nn.LayerList()
-        size = self.size = img_size // 4
-        for i, (depth, h) in enumerate(zip(depths, heads)):
-            edge = min(window, size)
-            if size % edge or (i < 3 and size % 2):
-                raise errors.ValueError_(
-                    f"Swin: img_size, {img_size} gives stage {i + 1} an edge of {size}, which windows of {window} do not fill"
-                )
-            self.layers.append(Stage(width * 2**i, depth, h, edge, size, i == 3))
-            size //= 2
-        self.norm = nn.LayerNorm(8 * width)
-        self.head = classifier(8 * width, num_classes)
-
-    def forward(self, x: Any) -> Any:
-        x = self.patch_embed(x).reshape([x.shape[0], self.size, self.size, -1])
-        for layer in self.layers:
-            x = layer(x)
-        return self.head(self.norm(x).mean([1, 2]))
+        super().__init__(lambda stage, *of: Block(*of), Merge, width, depths, heads, window, img_size, num_classes)
 
 
 SIZES = {

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ... import concat, nn, to_tensor
-from ...engine import errors
 from ...nn import functional as F
 from ...nn.initializer import Constant
-from .blocks import Mlp, PatchEmbed, classifier
+from .blocks import Mlp
 from .registry import register
-from .swin import join, shifted_mask, windows
+from .swin import SIZES, Windowed, join, shifted_mask, windows
 from .vit import relative_index
 
 
@@ -92,21 +91,7 @@ class Merge(nn.Layer):
         return self.norm(self.reduction(concat(corners, axis=-1)))
 
 
-class Stage(nn.Layer):
-    """Blocks, then a smaller picture."""
-
-    def __init__(self, width: int, depth: int, heads: int, window: int, size: int, trained: int, last: bool):
-        super().__init__()
-        edge = min(window, size)
-        shifts = [edge // 2 if i % 2 and size > edge else 0 for i in range(depth)]
-        self.blocks = nn.Sequential(*(Block(width, heads, edge, shift, size, trained) for shift in shifts))
-        self.downsample = nn.Identity() if last else Merge(width)
-
-    def forward(self, x: Any) -> Any:
-        return self.downsample(self.blocks(x))
-
-
-class SwinV2(nn.Layer):
+class SwinV2(Windowed):
     """Four stages of windowed attention.
 
     Args:
@@ -128,34 +113,11 @@ class SwinV2(nn.Layer):
         img_size: int = 256,
         num_classes: int = 1000,
     ):
-        super().__init__()
-        self.patch_embed = PatchEmbed(4, width, norm=True)
-        self.layers = nn.LayerList()
-        size = img_size // 4
-        self.size = size
-        for i, (depth, h, t) in enumerate(zip(depths, heads, trained)):
-            if size % min(window, size) or (i < 3 and size % 2):
-                raise errors.ValueError_(
-                    f"SwinV2: img_size, {img_size} gives stage {i + 1} an edge of {size}, which windows of {window} do not fill"
-                )
-            self.layers.append(Stage(width * 2**i, depth, h, window, size, t, i == 3))
-            size //= 2
-        self.norm = nn.LayerNorm(8 * width)
-        self.head = classifier(8 * width, num_classes)
-
-    def forward(self, x: Any) -> Any:
-        x = self.patch_embed(x).reshape([x.shape[0], self.size, self.size, -1])
-        for layer in self.layers:
-            x = layer(x)
-        return self.head(self.norm(x).mean([1, 2]))
+        super().__init__(
+            lambda stage, *of: Block(*of, trained[stage]), Merge, width, depths, heads, window, img_size, num_classes
+        )
 
 
-SIZES = {
-    "tiny": (96, (2, 2, 6, 2), (3, 6, 12, 24)),
-    "small": (96, (2, 2, 18, 2), (3, 6, 12, 24)),
-    "base": (128, (2, 2, 18, 2), (4, 8, 16, 32)),
-    "large": (192, (2, 2, 18, 2), (6, 12, 24, 48)),
-}
 for _name, (_width, _depths, _heads) in SIZES.items():
     _options = {"width": _width, "depths": _depths, "heads": _heads}
     _trained = (12, 12, 12, 6)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import nn
 from ...nn.initializer import Constant
-from .blocks import Attention, Mlp, classifier, pool
+from .blocks import Attention, Mlp, Pyramid
 from .registry import register
 
 
@@ -92,7 +92,7 @@ class Overlapping(nn.Layer):
         return self.proj(x)
 
 
-class UniFormer(nn.Layer):
+class UniFormer(Pyramid):
     """Four stages: two with convolutions, two with attention.
 
     Args:
@@ -119,13 +119,7 @@ class UniFormer(nn.Layer):
         for i, (width, depth) in enumerate(zip(widths, depths)):
             blocks = (AttentionBlock(width, width // head, scale) if i > 1 else ConvBlock(width) for _ in range(depth))
             setattr(self, f"blocks{i + 1}", nn.Sequential(*blocks))
-        self.norm = nn.BatchNorm2D(widths[-1])
-        self.head = classifier(widths[-1], num_classes)
-
-    def forward(self, x: Any) -> Any:
-        for i in range(1, 5):
-            x = getattr(self, f"blocks{i}")(getattr(self, f"patch_embed{i}")(x))
-        return self.head(pool(self.norm(x)))
+        self.end(widths[-1], num_classes)
 
 
 register(
