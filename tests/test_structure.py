@@ -1,9 +1,11 @@
 """The shape of the house: imports only go down, files stay readable, public names are documented."""
 
 import ast
+import importlib
 import inspect
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,26 @@ def test_imports_only_go_down(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_stay_readable(path):
     assert len(path.read_text().splitlines()) <= 800
+
+
+def test_modules_take_from_each_other_only_what_is_there():
+    missing = []
+    for path in FILES:
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        if parts[-1] == "__main__":
+            continue
+        module = importlib.import_module(".".join(p for p in parts if p != "__init__"))
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        local = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        local |= {n.arg for n in nodes if isinstance(n, ast.arg)}
+        for node in nodes:
+            if not (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)):
+                continue
+            if isinstance(node.value, ast.Name) and node.value.id not in local:
+                owner = vars(module).get(node.value.id)
+                if isinstance(owner, types.ModuleType) and not hasattr(owner, node.attr):
+                    missing.append(f"{path}:{node.lineno}: {node.value.id}.{node.attr}")
+    assert not missing
 
 
 def test_every_operator_is_one_kernel_with_a_documented_face():

@@ -11,7 +11,7 @@ from ..engine.tensor import Tensor
 from ..framework.reader import batch
 from ..reader import buffered, cache, chain, compose, firstn, map_readers, multiprocess_reader, shuffle, xmap_readers
 from ..static import io as static_io
-from ..static.executor import global_scope
+from ..static.executor import global_scope, program_of
 from ..static.io import load, load_program_state, load_vars, save, save_vars, set_program_state
 from ..static.program import default_main_program
 from .reader import GeneratorLoader
@@ -103,7 +103,7 @@ def save_inference_model(
     Returns:
         The names of the results.
     """
-    program = static_io._program("save_inference_model", main_program)
+    program = program_of("save_inference_model", main_program)
     inputs = program.global_block().vars
     unknown = [n for n in feeded_var_names if n not in program.inputs]
     if unknown:
