@@ -17,7 +17,7 @@ _WHERE = {
     "spawning": "spawn",
     "store": "TCPStore",
 }
-_MODULES = frozenset("auto_parallel communication fleet parallel".split())
+_MODULES = frozenset("auto_parallel communication fleet parallel rpc".split())
 _NAMES = {name: where for where, names in _WHERE.items() for name in names.split()}
 
 __all__ = sorted({*_NAMES, *_MODULES} - {"Group", "TCPStore"})

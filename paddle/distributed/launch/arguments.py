@@ -25,7 +25,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--log_dir", default=environ("PADDLE_LOG_DIR") or "log", help="folder of the processes' logs; default ./log")
     add("--log_level", default="INFO")
     add("--log_overwrite", default=False, type=_yes, help="start the logs anew instead of appending")
-    add("--run_mode", default="collective", help="collective or ps")
+    add("--run_mode", default="collective", help="collective, ps or rpc")
     add("--job_id", default="default", help="a name that the variable PADDLE_JOB_ID passes on")
     add("--devices", "--gpus", "--npus", "--xpus", help="the devices to use, such as 0,1")
     add("--host", default=environ("POD_IP"), help="the address of this node")
@@ -51,8 +51,10 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     _nodes(parser, args)
     if args.server_num or args.trainer_num or args.servers or args.trainers:
         args.run_mode = "ps"
+    if args.run_mode == "rpc":  # the same processes; `rpc.init_rpc` connects them
+        args.run_mode = "collective"
     if args.run_mode not in ("collective", "ps"):
-        parser.error(f"--run_mode must be collective or ps, got {args.run_mode}")
+        parser.error(f"--run_mode must be collective, ps or rpc, got {args.run_mode}")
     if args.run_mode == "ps" and args.max_nodes > 1:
         parser.error("--run_mode ps starts the processes of one node only")
     if args.nproc_per_node is not None and args.nproc_per_node < 1:

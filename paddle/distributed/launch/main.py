@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -13,6 +14,7 @@ from argparse import Namespace
 from typing import Any
 
 from ..processes import start_service
+from ..rpc.secret import VARIABLE
 from ..store import TCPStore
 from . import arguments
 from .pod import Container, Pod, exit_code
@@ -102,6 +104,8 @@ class Controller:
         self.nodes: list[dict] = []
         self.held: tuple = ()  # the store of the processes and XLA's service, on the first node
         self.addresses: list[str] = []  # of the two
+        # the secret of `paddle.distributed.rpc`; on several machines that of the user, or one that the user sets
+        self.token = {VARIABLE: secrets.token_hex(32)} if args.max_nodes == 1 and VARIABLE not in os.environ else {}
 
     def _open_store(self) -> tuple[TCPStore, bool]:
         args = self.args
@@ -214,6 +218,7 @@ class Controller:
     def _container(self, environment: dict, log: str, number: int, what: str, is_server: bool = False) -> Container:
         args = self.args
         environment |= {"PADDLE_JOB_ID": args.job_id, "PADDLE_RESTART_COUNT": str(self.round), "PYTHONUNBUFFERED": "1"}
+        environment |= self.token
         script = [args.training_script] if args.training_script.endswith(".py") else ["-m", args.training_script]
         if os.path.exists(args.training_script):
             script = [args.training_script]
