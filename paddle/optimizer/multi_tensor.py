@@ -43,6 +43,7 @@ class Kind(NamedTuple):
     sharding: Any
     scalars: tuple  # the numbers in the state when the pack was made
     by_rows: bool = False  # the gradient is row-sparse; such a parameter is a pack of its own
+    home: Any = None  # the sharding of the states, where it is not that of the parameter
 
     @property
     def compute_dtype(self) -> Any:
@@ -102,6 +103,7 @@ class PackSpec(NamedTuple):
     master: bool
     sharding: Any
     by_rows: bool
+    home: Any
 
 
 class Spec(NamedTuple):
@@ -204,8 +206,8 @@ def _step(
         each.append(functools.partial(_each, split))
         rows.append(mine[0].merged() if pack.by_rows else None)
         values = [rows[-1].values] if pack.by_rows else mine
-        flat_grads.append(_join([g.astype(pack.compute_dtype) for g in values], pack.single))
-        flat_params.append(state[-1] if pack.master else _join(old, pack.single))
+        flat_grads.append(_at(pack.home, _join([g.astype(pack.compute_dtype) for g in values], pack.single)))
+        flat_params.append(state[-1] if pack.master else _at(pack.home, _join(old, pack.single)))
     bad = None
     if inverse_scale is not None:
         flat_grads = [g * jnp.asarray(inverse_scale, g.dtype) for g in flat_grads]
@@ -241,6 +243,7 @@ def _step(
         state = [new[name].astype(dtype) for name in spec.states]
         if pack.master:
             state.append(new_p)
+        state = [_at(pack.home, x) if x.shape == new_p.shape else x for x in state]
         new_params = [q.astype(pack.dtype) for q in splits[k](new_p)]
         if pack.sharding is not None:
             new_params = [jax.lax.with_sharding_constraint(q, pack.sharding) for q in new_params]
@@ -281,6 +284,10 @@ def _update_table(
 
     new_rows, new = update(get(p), g, {name: get(old[name]) for name in spec.states})
     return put(p, new_rows), {**new, **{name: put(old[name], new[name]) for name in spec.states}}
+
+
+def _at(home: Any, array: Any) -> Any:
+    return array if home is None else jax.lax.with_sharding_constraint(array, home)
 
 
 def _join(arrays: list, single: bool) -> Any:
@@ -384,6 +391,7 @@ class Plan:
                     kind.master,
                     kind.sharding,
                     kind.by_rows,
+                    kind.home,
                 )
             )
             mine = range(at, at + len(pack.members))

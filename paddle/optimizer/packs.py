@@ -39,6 +39,7 @@ class Packs:
     regularization: Any
     _signature: Any
     _clips: Any
+    _state_sharding: Any = None  # a function of a parameter: where its states lie, None for where it lies
 
     def _initial_state(self, name: str, shape: tuple, dtype: Any) -> np.ndarray:
         """A state before the first step; may have further axes in front of those of the parameter."""
@@ -68,6 +69,7 @@ class Packs:
                 f"{type(self).__name__}: parameter {p.name} has dtype {p.dtype.name}, which is not trainable"
             )
         sharding = None if isinstance(value, ABSTRACT) else value.sharding
+        home = None if self._state_sharding is None else self._state_sharding(p)
         _, rate, _, need_clip, _, by_rows = self._signature(p, gradient)
         return Kind(
             number,
@@ -80,6 +82,7 @@ class Packs:
             None if isinstance(sharding, jax.sharding.SingleDeviceSharding) else sharding,
             (),
             by_rows,
+            None if by_rows or home == sharding else home,
         )
 
     def _plan(self, pairs: list[tuple[Tensor, Tensor]]) -> Plan:
@@ -141,6 +144,7 @@ class Packs:
         dtype = kind.compute_dtype
         entries = [self._loose_of(p) for p in params]
         where = params[0]._value.sharding if getattr(params[0]._value, "committed", False) else None
+        where = kind.home or where
         states = {}
         for name in self._states + (("master",) if kind.master else ()):
             parts = []
