@@ -1,13 +1,15 @@
 """Tensors that are spread over a mesh. They are XLA's own: one array with a sharding, on which every operator works, and
 XLA adds the communication. All processes run the same calls.
 
-A tensor with a `Partial` placement is kept combined; its local value is the whole on the first place of the axis and
-neutral elsewhere.
+Operators see a tensor with a `Partial` placement combined. What it was put together from is kept beside it
+(`dtensor_from_local`); one that `shard_tensor` made has the whole on the first place of the axis and neutral elements on
+the others. An axis that does not divide evenly is kept whole by every process, which shows its part of it.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,10 +20,14 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ...engine import errors
 from ...engine.deferred import settled
-from ...engine.modes import modes
+from ...engine.dispatch import dispatch
+from ...engine.executable import Kernel
+from ...engine.modes import modes, set_mode
 from ...engine.parameter import Parameter, as_parameter
 from ...engine.place import whole
+from ...engine.tape import Node
 from ...engine.tensor import Tensor, _make
+from ...engine.value import Value
 from ...nn.layer import Layer
 from ...ops.creation import to_tensor
 from .. import world
@@ -30,23 +36,29 @@ from .process_mesh import ProcessMesh, get_mesh
 
 
 # ---- between placements and shardings ----
-def sharding_of(mesh: ProcessMesh, placements: list[Placement], shape: tuple, function: str) -> NamedSharding:
-    """XLA's sharding for placements, one for each axis of the mesh."""
+def cut(mesh: ProcessMesh, placements: list[Placement], shape: tuple, function: str) -> tuple[NamedSharding, dict]:
+    """XLA's sharding for placements, one for each axis of the mesh, and the placements by axis of the mesh that it leaves
+    out, since the length does not divide."""
     cuts: list[list[str]] = [[] for _ in shape]
-    for name, placement in zip(mesh.dim_names, placements):
+    uneven = {}
+    for number, (name, placement) in enumerate(zip(mesh.dim_names, placements)):
         if not isinstance(placement, Shard):
             continue
         if not -len(shape) <= placement.dim < len(shape):
             raise errors.ValueError_(f"{function}: {placement} of a tensor of shape {list(shape)}")
         axis = placement.dim % len(shape)
-        cuts[axis].append(name)
-        parts = int(np.prod([mesh.get_dim_size(n) for n in cuts[axis]]))
+        parts = math.prod(mesh.get_dim_size(n) for n in (*cuts[axis], name))
         if shape[axis] % parts:
-            raise errors.ValueError_(
-                f"{function}: axis {axis} of shape {list(shape)} cannot be cut into {parts} equal parts ({placement})"
-            )
+            uneven[number] = Shard(axis)
+        else:
+            cuts[axis].append(name)
     spec = PartitionSpec(*(tuple(c) if len(c) > 1 else c[0] if c else None for c in cuts))
-    return NamedSharding(mesh.devices, spec)
+    return NamedSharding(mesh.devices, spec), uneven
+
+
+def sharding_of(mesh: ProcessMesh, placements: list[Placement], shape: tuple, function: str) -> NamedSharding:
+    """XLA's sharding for placements; lengths that do not divide stay whole."""
+    return cut(mesh, placements, shape, function)[0]
 
 
 def placements_of(sharding: NamedSharding, ndim: int) -> list[Placement]:
@@ -84,8 +96,10 @@ def spread(array: Any, sharding: NamedSharding) -> Any:
     array = settled(array)
     if array.sharding == sharding:
         return array
-    if not array.is_fully_addressable or sharding.is_fully_addressable:
-        return _move(sharding)(array) if not array.is_fully_addressable else jax.device_put(array, sharding)
+    if not array.is_fully_addressable:
+        return _move(sharding)(array)
+    if sharding.is_fully_addressable:
+        return jax.device_put(array, sharding)
     value = np.asarray(array)
     return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index])
 
@@ -117,8 +131,9 @@ def placements(x: Tensor) -> list[Placement] | None:
     if sharding is None:
         return None
     found = placements_of(sharding, x.ndim)
-    for axis, placement in x.__dict__.get("_partial", {}).items():
-        found[axis] = placement
+    for mark in ("_partial", "_uneven"):
+        for axis, placement in x.__dict__.get(mark, {}).items():
+            found[axis] = placement
     return found
 
 
@@ -136,23 +151,39 @@ def is_dist(x: Tensor) -> bool:
 _NEUTRAL = {ReduceType.kRedProd: 1, ReduceType.kRedAll: 1}
 
 
-def _local_value(x: Tensor) -> Tensor:
-    """What this process has of a distributed tensor, an ordinary one."""
+def place_on(sharding: NamedSharding, device: Any) -> list[int]:
+    """The numbers of a device on the axes of the mesh."""
+    mesh = sharding.mesh.devices
+    return list(np.argwhere(np.vectorize(lambda d: d == device)(mesh))[0])
+
+
+def _local_array(x: Tensor) -> Any:
     sharding = _sharding(x)
-    if sharding is None:
-        return x
-    shards = spread(x._value, sharding).addressable_shards
+    assert sharding is not None
+    parts, whole_then = x.__dict__.get("_parts", (None, None))
+    partial, uneven = x.__dict__.get("_partial", {}), x.__dict__.get("_uneven", {})
+    array = spread(x._value, sharding)
+    kept = parts is not None and whole_then is x._value
+    shards = (parts if kept else array).addressable_shards
     if not shards:
         raise errors.RuntimeError_("_local_value: this process is not in the mesh of the tensor")
-    array = shards[0].data
-    for axis, placement in x.__dict__.get("_partial", {}).items():
-        place = np.argwhere(np.vectorize(lambda d: d == shards[0].device)(sharding.mesh.devices))[0][axis]
+    local = shards[0].data
+    place = place_on(sharding, shards[0].device)
+    if kept:
+        return local.reshape(local.shape[len(partial) :])
+    for axis, placement in uneven.items():
+        step = -(-local.shape[placement.dim] // sharding.mesh.devices.shape[axis])  # the last one has what is left
+        local = local[(slice(None),) * placement.dim + (slice(place[axis] * step, (place[axis] + 1) * step),)]
+    for axis, placement in partial.items():
         kind = placement.reduce_type()
-        if place and kind in (ReduceType.kRedMax, ReduceType.kRedMin, ReduceType.kRedAvg):
-            continue  # combining equal values changes nothing
-        if place:
-            array = jnp.full(array.shape, _NEUTRAL.get(kind, 0), array.dtype)
-    return _make(jnp.asarray(np.asarray(array)))
+        if place[axis] and kind not in (ReduceType.kRedMax, ReduceType.kRedMin, ReduceType.kRedAvg):
+            local = jnp.full(local.shape, _NEUTRAL.get(kind, 0), local.dtype)  # combining equal values changes nothing
+    return local
+
+
+def _local_value(x: Tensor) -> Tensor:
+    """What this process has of a distributed tensor, an ordinary one."""
+    return x if _sharding(x) is None else _make(jnp.asarray(np.asarray(_local_array(x))))
 
 
 def _local_shape(x: Tensor) -> list[int]:
@@ -167,10 +198,16 @@ Tensor._local_shape = property(_local_shape)  # type: ignore[attr-defined]
 
 
 # ---- making them ----
-def _with(tensor: Tensor, mesh: ProcessMesh, wanted: list[Placement], function: str) -> dict[str, Any]:
-    sharding = sharding_of(mesh, wanted, tensor._value.shape, function)
+def marks_of(mesh: ProcessMesh, wanted: list[Placement], shape: tuple, function: str) -> dict[str, Any]:
+    """What a distributed tensor notes of itself."""
+    sharding, uneven = cut(mesh, wanted, shape, function)
     partial = {axis: p for axis, p in enumerate(wanted) if isinstance(p, Partial)}
-    return {"_chosen_sharding": sharding, **({"_partial": partial} if partial else {})}
+    found: dict[str, Any] = {"_chosen_sharding": sharding}
+    if partial:
+        found["_partial"] = partial
+    if uneven:
+        found["_uneven"] = uneven
+    return found
 
 
 @errors.clean
@@ -192,7 +229,9 @@ def shard_tensor(
         stop_gradient: by default that of `data`.
 
     Raises:
-        ValueError: placements that do not fit the mesh or the shape; an axis that does not divide evenly.
+        ValueError: placements that do not fit the mesh or the shape.
+
+    An axis that does not divide evenly is held whole by every process; each shows its part of ceil(length / places).
 
     Example:
         >>> mesh = paddle.distributed.ProcessMesh([0], dim_names=["x"])
@@ -203,7 +242,9 @@ def shard_tensor(
     mesh, wanted = _checked(mesh, placements, "shard_tensor")
     _same_calls_everywhere()
     source = data if isinstance(data, Tensor) and dtype is None and place is None else to_tensor(data, dtype, place)
-    marks = _with(source, mesh, wanted, "shard_tensor")
+    if isinstance(source._raw, Value):  # a program is being built
+        return reshard(source, mesh, wanted)
+    marks = marks_of(mesh, wanted, tuple(source._raw.shape), "shard_tensor")
     array = spread(source._value, marks["_chosen_sharding"])
     stop = (data.stop_gradient if isinstance(data, Tensor) else True) if stop_gradient is None else bool(stop_gradient)
     if isinstance(data, Parameter):
@@ -241,14 +282,60 @@ def reshard(dist_tensor: Tensor, mesh: ProcessMesh, placements: list[Placement])
     mesh, wanted = _checked(mesh, placements, "reshard")
     if not isinstance(dist_tensor, Tensor):
         raise errors.ValueError_(f"reshard: dist_tensor must be a Tensor, got {errors.describe(dist_tensor)}")
-    if not is_dist(dist_tensor):
+    if not isinstance(dist_tensor._raw, Value) and not is_dist(dist_tensor):
         return shard_tensor(dist_tensor, mesh, placements)
-    marks = _with(dist_tensor, mesh, wanted, "reshard")
-    made = _make(spread(dist_tensor._value, marks["_chosen_sharding"]))
-    if dist_tensor._node is not None:
-        made._node, made._index, made._stop = dist_tensor._node, dist_tensor._index, dist_tensor._stop
+    marks = marks_of(mesh, wanted, tuple(dist_tensor._raw.shape), "reshard")
+    sharding, before = marks["_chosen_sharding"], _sharding(dist_tensor)
+    if isinstance(dist_tensor._raw, Value) or _same_devices(dist_tensor._value, sharding):
+        made = constrain(dist_tensor, sharding, before)
+    else:
+        made = _make(spread(dist_tensor._value, sharding))
+        if dist_tensor._node is not None and not dist_tensor._stop:
+            node = Moved(dist_tensor, functools.partial(spread, sharding=before))
+            made._node, made._index, made._stop = node, 0, False
     made.__dict__.update(marks)
+    if marks.get("_partial") and marks["_partial"] == dist_tensor.__dict__.get("_partial"):
+        made.__dict__.update({k: v for k, v in dist_tensor.__dict__.items() if k == "_parts"})
+        if "_parts" in made.__dict__:
+            made.__dict__["_parts"] = (made.__dict__["_parts"][0], made._value)
     return made
+
+
+def _same_devices(array: Any, sharding: NamedSharding) -> bool:
+    mesh = getattr(array.sharding, "mesh", None)
+    return mesh is not None and list(mesh.devices.flat) == list(sharding.mesh.devices.flat)
+
+
+def _constrained(x: Any, sharding: NamedSharding, before: Any) -> Any:
+    return jax.lax.with_sharding_constraint(x, sharding)
+
+
+def _constrained_back(inputs: list, outputs: list, cotangents: list, sharding: NamedSharding, before: Any) -> list:
+    return [jax.lax.with_sharding_constraint(cotangents[0], before or sharding)]
+
+
+_reshard = Kernel(_constrained, "reshard", ("", "static", "static"), gradient=_constrained_back)
+
+
+def constrain(x: Tensor, sharding: NamedSharding, before: NamedSharding | None = None) -> Tensor:
+    """The tensor with a sharding, as an operator; its gradient takes the sharding `before`, by default the same one."""
+    with set_mode(amp=None):
+        return dispatch(_reshard, (x, sharding, before))
+
+
+class Moved(Node):
+    """A tensor that went to other devices: its gradient goes back."""
+
+    __slots__ = ("back",)
+    name = "move"
+
+    def __init__(self, tensor: Tensor, back: Callable):
+        super().__init__(((tensor._node, tensor._index, True),))
+        self.back = back
+
+    def run(self, cotangents: list, record: Callable | None, live_only: bool) -> list:
+        given = cotangents[0]
+        return [_make(self.back(given._value)) if isinstance(given, Tensor) else self.back(settled(given))]
 
 
 @errors.clean
