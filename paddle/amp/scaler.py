@@ -160,8 +160,13 @@ class AmpScaler(errors.Explains):
             bad, *values = _compute(_unscale, self._inverse, *gradients)
             for g, value in zip(gradients, values):
                 g._storage.write(value._raw)
+        bad = self._agreed(bad)
         self._find(bad)
         self._states[id(optimizer)] = (OptimizerState.UNSCALED, bad)
+
+    def _agreed(self, bad: Tensor) -> Tensor:
+        """What counts of what was found; `fleet.distributed_scaler` asks the other processes."""
+        return bad
 
     def _state(self, optimizer: Any) -> tuple[OptimizerState, Any]:
         return self._states.get(id(optimizer), (OptimizerState.INIT, None))

@@ -46,7 +46,7 @@ def __getattr__(name: str):
         return _instance()
     if name in _METHODS or name in _OTHER_WORDS:
         return getattr(_instance(), _OTHER_WORDS.get(name, name))
-    if name in ("base", "utils", "recompute"):
+    if name in ("base", "layers", "meta_optimizers", "meta_parallel", "utils", "recompute"):
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(
         f"module 'paddle.distributed.fleet' has no attribute {name!r}: no part of the API, or not built yet "

@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from ... import amp
 from ...engine import errors
 from ...engine.tensor import Tensor
+from ...nn.layer import Layer
 from .. import world
 from ..communication import objects
 from ..communication.group import barrier, group_of
 from ..parallel import DataParallel, init_parallel_env
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker
-from .base.topology import CommunicateTopology, HybridCommunicateGroup
+from .base.topology import CommunicateTopology, HybridCommunicateGroup, ParallelMode
 
-_OTHER_DEGREES = ("mp_degree", "pp_degree", "sharding_degree", "sep_degree", "ep_degree")
+_AXES = {"dp": "data", "pp": "pipe", "sharding": "sharding", "sep": "sep", "cp": "context", "mp": "model"}
 
 
 class UtilBase:
@@ -80,13 +82,38 @@ def _identity() -> tuple[int, int]:
     return world.rank_of_environment(), world.size_of_environment()
 
 
+def _pipeline(model: Any, groups: HybridCommunicateGroup, strategy: DistributedStrategy) -> Any:
+    from . import meta_parallel as kinds
+
+    if not isinstance(model, kinds.PipelineLayer):
+        raise errors.TypeError_(
+            f"fleet.distributed_model: with pp_degree > 1 model must be a PipelineLayer, got {errors.describe(model)}"
+        )
+    stages, configs = groups.get_pipe_parallel_world_size(), strategy.hybrid_configs["pp_configs"]
+    if stages == 1:
+        return kinds.NoPipelineParallel(model, groups, strategy=strategy)
+    if configs.use_dualpipev:
+        raise errors.NotImplemented_("fleet.distributed_model: pp_configs with use_dualpipev")
+    if model.get_num_virtual_stages() == 1:
+        return kinds.PipelineParallel(model, groups, strategy=strategy)
+    steps = strategy.pipeline_configs["accumulate_steps"]
+    if steps >= 2 * stages:
+        return kinds.PipelineParallelWithInterleave(model, groups, strategy=strategy)
+    if steps < stages:
+        raise errors.ValueError_(
+            "fleet.distributed_model: accumulate_steps of pipeline_configs must be at least the number of stages "
+            f"({stages}), got {steps}"
+        )
+    return kinds.PipelineParallelWithInterleaveFthenB(model, groups, strategy=strategy)
+
+
 class Fleet:
     """Distributed training behind one object; the functions of `paddle.distributed.fleet` are the methods of one."""
 
     def __init__(self) -> None:
         self._role_maker: Any = None
-        self._strategy = DistributedStrategy()
-        self._groups: HybridCommunicateGroup | None = None
+        self._user_defined_strategy = DistributedStrategy()
+        self._hcg: HybridCommunicateGroup | None = None
         self._is_collective = False
         self.util = UtilBase(self)
 
@@ -98,7 +125,7 @@ class Fleet:
         Args:
             role_maker: who it is, default a PaddleCloudRoleMaker.
             is_collective: training by collectives.
-            strategy: a DistributedStrategy. Built: data parallelism.
+            strategy: a DistributedStrategy, whose `hybrid_configs` say how the processes share the work.
 
         Raises:
             TypeError: arguments of other types.
@@ -116,26 +143,42 @@ class Fleet:
             raise errors.TypeError_(f"fleet.init: role_maker must be a role maker, got {errors.describe(role_maker)}")
         self._role_maker = PaddleCloudRoleMaker(is_collective) if role_maker is None else role_maker
         self._is_collective = self._role_maker._is_collective
-        self._strategy = DistributedStrategy() if strategy is None else strategy
+        self._user_defined_strategy = DistributedStrategy() if strategy is None else strategy
         if self._is_collective:
             init_parallel_env()
             self._arrange()
         return self
 
     def _arrange(self) -> None:
-        degrees, size = self._strategy.hybrid_configs, world.current().size
-        others = {name: degrees[name] for name in _OTHER_DEGREES if degrees[name] not in (1, -1)}
-        if others:
-            raise errors.NotImplemented_(
-                "fleet.init: of hybrid_configs only dp_degree is built, got "
-                + ", ".join(f"{name}={value}" for name, value in others.items())
-            )
-        if degrees["dp_degree"] not in (-1, 0, 1, size):
+        """The grid of the processes: the degrees of `hybrid_configs`, dp_degree=-1 what is left."""
+        asked, size = self._user_defined_strategy.hybrid_configs, world.current().size
+        for name in ("ep_degree", "moe_sharding_degree"):
+            if asked[name] > 1:
+                raise errors.NotImplemented_(f"fleet.init: hybrid_configs with {name}={asked[name]}")
+        degrees = {axis: max(asked[f"{axis}_degree"], 1) for axis in _AXES}
+        if asked["dp_degree"] < 0:
+            rest = int(np.prod([n for axis, n in degrees.items() if axis != "dp"]))
+            degrees["dp"] = max(size // rest, 1)
+        order = self._user_defined_strategy.hybrid_parallel_order
+        hidden = [axis for axis, n in degrees.items() if n > 1 and axis not in order]
+        if hidden:
             raise errors.ValueError_(
-                f"fleet.init: dp_degree must be the number of processes ({size}), got {degrees['dp_degree']}"
+                f"fleet.init: the order {order} lacks {hidden[0]!r}, whose degree is {degrees[hidden[0]]}"
             )
-        names = ["data", "pipe", "sharding", "sep", "model"]
-        self._groups = HybridCommunicateGroup(CommunicateTopology(names, [size, 1, 1, 1, 1]))
+        if int(np.prod(list(degrees.values()))) != size:
+            raise errors.ValueError_(
+                "fleet.init: the degrees of hybrid_configs must multiply to the number of processes "
+                f"({size}), got {', '.join(f'{axis}_degree={n}' for axis, n in degrees.items())}"
+            )
+        order = [axis for axis in order if axis in _AXES]
+        order += [axis for axis in _AXES if axis not in order]
+        self._topology = CommunicateTopology([_AXES[a] for a in order], [degrees[a] for a in order])
+        self._hcg = HybridCommunicateGroup(self._topology, asked)
+        if degrees["mp"] > 1:
+            from .meta_parallel.parallel_layers.random import model_parallel_random_seed
+
+            seed = self._user_defined_strategy.tensor_parallel_configs["tensor_init_seed"]
+            model_parallel_random_seed(None if seed == -1 else seed)
 
     def _role(self) -> Any:
         if self._role_maker is None:
@@ -144,9 +187,9 @@ class Fleet:
 
     def get_hybrid_communicate_group(self) -> HybridCommunicateGroup:
         """The groups of this process."""
-        if self._groups is None:
+        if self._hcg is None:
             raise errors.RuntimeError_("fleet: call fleet.init(is_collective=True) first")
-        return self._groups
+        return self._hcg
 
     def get_hybrid_parallel_topology(self) -> CommunicateTopology:
         """The grid of the processes."""
@@ -221,34 +264,78 @@ class Fleet:
 
     # ---- training ----
     def distributed_model(self, model: Any) -> Any:
-        """The model for training with the other processes: in `DataParallel`, or itself where there are none."""
-        self.get_hybrid_communicate_group()
+        """The model for training with the other processes, by what `hybrid_configs` asks for: `PipelineParallel` (the
+        model has to be a PipelineLayer), `TensorParallel`, `SegmentParallel`, `ShardingParallel` or `DataParallel`; the
+        model itself where there are no others.
+
+        Args:
+            model: a Layer.
+
+        Raises:
+            TypeError: no Layer, or no PipelineLayer with pp_degree > 1.
+        """
+        groups, s = self.get_hybrid_communicate_group(), self._user_defined_strategy
+        if not isinstance(model, Layer):
+            raise errors.TypeError_(f"fleet.distributed_model: model must be a Layer, got {errors.describe(model)}")
+        if s.amp and s.amp_configs["use_pure_fp16"]:
+            model = amp.decorate(models=model, level="O2", dtype="bfloat16" if s.amp_configs["use_bf16"] else "float16")
+        mode = groups.get_parallel_mode()
+        if mode == ParallelMode.PIPELINE_PARALLEL or type(model).__name__ == "PipelineLayer":
+            return _pipeline(model, groups, s)
         if world.current().size == 1:
             return model
-        s = self._strategy
-        return DataParallel(
-            model,
-            comm_buffer_size=s.fuse_grad_size_in_MB,
-            last_comm_buffer_size=s.last_comm_group_size_MB,
-            find_unused_parameters=s.find_unused_parameters,
-        )
+        if mode == ParallelMode.DATA_PARALLEL:
+            return DataParallel(
+                model,
+                comm_buffer_size=s.fuse_grad_size_in_MB,
+                last_comm_buffer_size=s.last_comm_group_size_MB,
+                find_unused_parameters=s.find_unused_parameters,
+                group=groups.get_data_parallel_group(),
+            )
+        if mode == ParallelMode.TENSOR_PARALLEL:
+            from .meta_parallel.tensor_parallel import TensorParallel as wrapper
+        elif mode == ParallelMode.SEGMENT_PARALLEL:
+            from .meta_parallel.segment_parallel import SegmentParallel as wrapper
+        else:
+            from .meta_parallel.sharding_parallel import ShardingParallel as wrapper
+        return wrapper(model, groups, strategy=s)
 
     def distributed_optimizer(self, optimizer: Any, strategy: Any = None) -> Any:
-        """The optimizer for training with the other processes. Data parallelism needs no other: the gradients are averages
-        already."""
+        """The optimizer for training with the other processes: a `HybridParallelOptimizer` around it, or itself where
+        there are none.
+
+        Args:
+            optimizer: an Optimizer.
+            strategy: a DistributedStrategy in place of that of `init`.
+        """
         if strategy is not None:
-            self._strategy = strategy
+            self._user_defined_strategy = strategy
         if not self._is_collective:
             raise errors.NotImplemented_("fleet.distributed_optimizer: parameter servers")
-        self._optimizer = optimizer
+        if world.current().size > 1:
+            from .meta_optimizers.dygraph_optimizer.hybrid_parallel_optimizer import HybridParallelOptimizer
+
+            optimizer = HybridParallelOptimizer(
+                optimizer, self.get_hybrid_communicate_group(), self._user_defined_strategy
+            )
+        self.user_defined_optimizer = optimizer
         return optimizer
 
     def distributed_scaler(self, scaler: Any) -> Any:
-        """The GradScaler for training with the other processes: averaged gradients overflow in all of them at once."""
+        """The GradScaler for training with the other processes: a step is left out by all of them or by none.
+
+        Args:
+            scaler: a `paddle.amp.GradScaler`; it is changed and returned.
+        """
+        from .meta_optimizers.dygraph_optimizer.hybrid_parallel_gradscaler import share_overflow
+
+        groups = self.get_hybrid_communicate_group()
+        if groups.nranks > 1 and groups.get_parallel_mode() != ParallelMode.DATA_PARALLEL:
+            share_overflow(scaler)
         return scaler
 
     def minimize(
         self, loss: Tensor, startup_program: Any = None, parameter_list: Any = None, no_grad_set: Any = None
     ) -> Any:
         """`minimize` of the optimizer given to `distributed_optimizer`."""
-        return self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+        return self.user_defined_optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)

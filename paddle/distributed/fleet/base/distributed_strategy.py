@@ -21,15 +21,82 @@ _NUMBERS = {
     "fuse_grad_size_in_num": 8,
     "conv_workspace_size_limit": 512,
 }
-_DEGREES = {"dp_degree": -1, "mp_degree": 1, "pp_degree": 1, "sharding_degree": 1, "sep_degree": 1, "ep_degree": 1}
-_CONFIGS: dict[str, dict] = {
-    "hybrid_configs": {
-        **_DEGREES,
-        "order": ["dp", "pp", "sharding", "sep", "mp"],
-        "mp_configs": {},
-        "pp_configs": {},
-        "sharding_configs": {},
+
+
+class Config(dict):
+    """Settings that are read and written as entries and as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"there is no setting {name!r}; there are {', '.join(self)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self:
+            raise AttributeError(f"there is no setting {name!r}; there are {', '.join(self)}")
+        self[name] = value
+
+    def __deepcopy__(self, memo: dict) -> Config:
+        return Config(copy.deepcopy(dict(self), memo))
+
+
+_AXES = ["dp", "pp", "sharding", "sep", "cp", "mp"]
+_SYNC = {"sync_param": False, "sync_grad": False, "sync_moment": False, "sync_mode": "broadcast"}
+_GROUP = {"nccl_config": None}
+_CHECKED = {**_GROUP, "check_nccl_config": None}
+_HYBRID: dict[str, Any] = {
+    "dp_degree": -1,
+    **dict.fromkeys(
+        "mp_degree pp_degree sharding_degree sep_degree cp_degree cp_sharding_degree ep_degree moe_sharding_degree".split(),
+        1,
+    ),
+    "enable_optimizer_timer": False,
+    "split_norm_comm": False,
+    "mp_configs": Config(
+        **_SYNC,
+        mp_async_allreduce=False,
+        mp_skip_c_identity=False,
+        mp_fused_linear_param_grad_add=False,
+        need_broadcast_data=True,
+        recompute_allgather=False,
+        sp_async_reduce_scatter=False,
+        **_GROUP,
+    ),
+    "pp_configs": Config(
+        **dict.fromkeys(
+            """dp_comm_overlap delay_scale_loss enable_timer sharding_comm_overlap profiling release_gradients
+            overlap_p2p_comm clear_every_step_cache best_unbalanced_scheduler enable_offload_queue enable_dynamic_shape
+            use_dualpipev forward_backward_overlap_scheduler sync_param sync_moment""".split(),
+            False,
+        ),
+        use_batch_p2p_comm=True,
+        sync_mode="broadcast",
+        coll_nccl_config=None,
+        p2p_nccl_config=None,
+    ),
+    "sharding_configs": Config(
+        tensor_fusion=False,
+        accumulate_steps=1,
+        comm_overlap=False,
+        split_param=False,
+        fuse_optimizer=True,
+        use_reduce_avg=True,
+        comm_buffer_size_MB=256,
+        release_gradients=False,
+        free_grads_in_comm=False,
+        enable_fuse_optimizer_states=False,
+        offload_opt_buffer_size=-1,
+        **_CHECKED,
+    ),
+    "dp_configs": Config(_CHECKED),
+    "moe_sharding_configs": Config(_CHECKED),
+    **{
+        f"{name}_configs": Config(_GROUP)
+        for name in "sep dp_sep pp_tp ep default_comm_group cp cp_sharding dp_cp cp_mp".split()
     },
+}
+_CONFIGS: dict[str, dict] = {
+    "hybrid_configs": _HYBRID,
     "amp_configs": {
         "init_loss_scaling": 32768.0,
         "incr_every_n_steps": 1000,
@@ -59,7 +126,23 @@ _CONFIGS: dict[str, dict] = {
     "lamb_configs": {"lamb_weight_decay": 0.01, "exclude_from_weight_decay": []},
     "dgc_configs": {"rampup_begin_step": 0, "rampup_step": 1, "sparsity": [0.999]},
     "a_sync_configs": {"k_steps": -1, "max_merge_var_num": 20, "send_queue_size": 20, "launch_barrier": True},
-    "sharding_configs": {},
+    "sharding_configs": {
+        "sharding_segment_strategy": "segment_broadcast_MB",
+        "segment_broadcast_MB": 32.0,
+        "segment_anchors": [],
+        "sharding_degree": 8,
+        "mp_degree": 1,
+        "dp_degree": 1,
+        "pp_degree": 1,
+        "hybrid_dp": False,
+        "gradient_merge_acc_step": 1,
+        "stage": 1,
+        **dict.fromkeys(
+            """optimize_offload pp_allreduce_in_optimize optimize_cast _dp_as_optimizer_sharding enable_tuning
+            use_calc_stream""".split(),
+            False,
+        ),
+    },
     "qat_configs": {},
     "trainer_desc_configs": {},
     "fs_client_param": {},
@@ -68,6 +151,40 @@ _CONFIGS: dict[str, dict] = {
 }
 _ON = {"sync_nccl_allreduce", "fuse_all_reduce_ops"}  # by default
 _OPEN = {n for n, c in _CONFIGS.items() if not c}  # whose entries are not known here
+_SYNCED = ["embedding", "layer_norm", ".b_"]  # parameters that `sync_param` keeps equal over tensor parallelism
+
+
+def _merged(values: dict, name: str, changes: dict) -> dict:
+    """Settings with some entries changed, nested ones too."""
+    made = copy.copy(values[name])
+    for key, value in changes.items():
+        old = made.get(key)
+        if name == "hybrid_configs" and key == "order":
+            values["hybrid_parallel_order"] = _axes(value)
+        elif key not in made and name not in _OPEN:
+            raise errors.ValueError_(
+                f"DistributedStrategy: {name} has no entry {key!r}; there are {', '.join(map(str, made))}"
+            )
+        elif isinstance(old, Config):
+            if not isinstance(value, dict):
+                raise errors.TypeError_(f"DistributedStrategy: {key} must be a dict, got {errors.describe(value)}")
+            made[key] = _merged(made, key, value)
+        elif name == "hybrid_configs" and key.endswith("_degree"):
+            if isinstance(value, bool) or not isinstance(value, int) or value < -1:
+                raise errors.ValueError_(f"DistributedStrategy: {key} must be an int of at least -1, got {value!r}")
+            made[key] = value
+        else:
+            made[key] = value
+    return made
+
+
+def _axes(order: Any) -> list[str]:
+    known = [*_AXES, "ep", "moe_sharding"]
+    if not isinstance(order, (list, tuple)) or len(set(order)) < len(order) or not set(order) <= set(known):
+        raise errors.ValueError_(
+            f"DistributedStrategy: order must be a list of different ones of {known}, got {order!r}"
+        )
+    return list(order)
 
 
 class DistributedStrategy:
@@ -85,14 +202,9 @@ class DistributedStrategy:
 
     def __init__(self) -> None:
         values: dict[str, Any] = {name: name in _ON for name in _SWITCHES}
-        values |= _NUMBERS | copy.deepcopy(_CONFIGS) | {"build_strategy": None}
+        values |= _NUMBERS | copy.deepcopy(_CONFIGS)
+        values |= {"build_strategy": None, "hybrid_parallel_order": list(_AXES), "sync_param_name": list(_SYNCED)}
         object.__setattr__(self, "_values", values)
-
-    def __getattr__(self, name: str) -> Any:
-        values = self.__dict__.get("_values", {})
-        if name in values:
-            return values[name]
-        raise AttributeError(f"DistributedStrategy has no setting {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         values = self._values
@@ -104,15 +216,13 @@ class DistributedStrategy:
         elif name in _CONFIGS:
             if not isinstance(value, dict):
                 raise errors.TypeError_(f"DistributedStrategy: {name} must be a dict, got {errors.describe(value)}")
-            unknown = sorted(set(value) - set(values[name]))
-            if unknown and name not in _OPEN:
-                raise errors.ValueError_(
-                    f"DistributedStrategy: {name} has no entry {unknown[0]!r}; there are {', '.join(values[name])}"
-                )
-            value = {**values[name], **value}
+            value = _merged(values, name, value)
         elif name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0):
             raise errors.ValueError_(f"DistributedStrategy: {name} must be a positive number, got {value!r}")
         values[name] = value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._values})
 
     def save_to_prototxt(self, output: str) -> None:
         """Write the settings to a file (as JSON)."""
@@ -133,3 +243,19 @@ class DistributedStrategy:
 
     def __repr__(self) -> str:
         return "DistributedStrategy(" + ", ".join(f"{k}={v!r}" for k, v in self._values.items() if v) + ")"
+
+
+def _add_settings() -> None:
+    """Every setting as a property, for tools that look at the class."""
+
+    def setting(name: str) -> property:
+        def read(self: DistributedStrategy) -> Any:
+            return self._values[name]
+
+        return property(read, doc=f"The setting {name!r}.")
+
+    for name in DistributedStrategy()._values:
+        setattr(DistributedStrategy, name, setting(name))
+
+
+_add_settings()

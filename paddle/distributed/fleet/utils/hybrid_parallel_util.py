@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....engine import errors
 from ....engine.tensor import Tensor
-from ...communication.collectives import fill
+from ....engine.value import ABSTRACT
+from ...communication import objects
+from ...communication.collectives import fill, run
 from ...communication.group import Group, group_of
 from ...communication.mesh import over_mesh
 from ...parallel import sync_params_buffers
@@ -22,7 +25,7 @@ def fused_allreduce_gradients_with_group(
     Args:
         parameter_list: the parameters; those without gradients are left out, the same ones in all processes.
         group: the processes, None for all.
-        scale: divide the sums by this number instead of the number of processes.
+        scale: a factor for the sums; by default one over the number of processes.
     """
     found = group_of(group, "fused_allreduce_gradients")
     params = [p for p in parameter_list if p._grad is not None and p._grad.size]
@@ -31,13 +34,58 @@ def fused_allreduce_gradients_with_group(
     for bucket in _divide(params, (bucket_size, bucket_size)):
         means = over_mesh(found, "mean_of_bucket", [p._grad._value for p in bucket])  # type: ignore[union-attr]
         for param, mean in zip(bucket, means):
-            fill(param._grad, mean if scale is None else mean * (found.nranks / scale))  # type: ignore[arg-type]
+            fill(param._grad, mean if scale is None else mean * (found.nranks * scale))  # type: ignore[arg-type]
 
 
 def fused_allreduce_gradients(parameter_list: list[Tensor], hcg: Any) -> None:
-    """Average the gradients over the processes that share the parameters, those of data parallelism in `hcg`, a
-    HybridCommunicateGroup (None: all). For use behind `no_sync()` or without `DataParallel`."""
-    fused_allreduce_gradients_with_group(parameter_list, None if hcg is None else hcg.get_data_parallel_group())
+    """Combine the gradients of the processes that share the parameters: averages over data parallelism, sums over
+    segment parallelism, whose processes see parts of one sequence. For use behind `no_sync()` or without `DataParallel`.
+
+    Args:
+        parameter_list: the parameters; those without gradients are left out, the same ones in all processes.
+        hcg: a HybridCommunicateGroup; None: averages over all processes.
+    """
+    if hcg is None:
+        fused_allreduce_gradients_with_group(parameter_list, None)
+    elif hcg.get_sep_parallel_world_size() > 1:
+        scale = 1.0 / hcg.get_data_parallel_world_size()
+        fused_allreduce_gradients_with_group(parameter_list, hcg.get_dp_sep_parallel_group(), scale=scale)
+    else:
+        fused_allreduce_gradients_with_group(parameter_list, hcg.get_data_parallel_group())
+
+
+def broadcast_input_data(hcg: Any, *inputs: Any, **kwargs: Any) -> tuple[tuple, dict]:
+    """Give the inputs of the first process of the group of tensor parallelism to all of it: tensors in place, in lists
+    and dicts as well.
+
+    Raises:
+        ValueError: a tensor has another shape or dtype than in the first process.
+    """
+    group = hcg.get_model_parallel_group()
+    tensors = [t for t in _tensors((inputs, kwargs)) if not isinstance(t._raw, ABSTRACT)]
+    if group.nranks > 1 and tensors:
+        source = hcg.get_model_parallel_group_src_rank()
+        own = [errors.describe(t) for t in tensors]
+        first = objects.spread(own, source, group, "broadcast_input_data")
+        if own != first:
+            raise errors.ValueError_(
+                f"broadcast_input_data: the inputs must have the shapes and dtypes of those of rank {source}, "
+                f"{first}, got {own}"
+            )
+        for tensor, array in zip(
+            tensors, run(group, "broadcast_input_data", "broadcast", tensors, group.ranks.index(source))
+        ):
+            if group.ranks[group.rank] != source:
+                fill(tensor, array)
+    return inputs, kwargs
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [t for v in value for t in _tensors(v)] if isinstance(value, (list, tuple)) else []
 
 
 def broadcast_dp_parameters(model: Any, hcg: Any, fuse_params: bool = True) -> None:
@@ -58,3 +106,10 @@ def broadcast_sharding_parameters(model: Any, hcg: Any, fuse_params: bool = True
 def broadcast_sep_parameters(model: Any, hcg: Any, fuse_params: bool = True) -> None:
     """The same along the axis of segment parallelism."""
     sync_params_buffers(model, hcg.get_sep_parallel_group(), hcg.get_sep_parallel_group_src_rank())
+
+
+def unwrap_optimizer(optimizer: Any, optimizer_instances: Any = ()) -> Any:
+    """The optimizer inside of wrappers of the given classes."""
+    while isinstance(optimizer, optimizer_instances):
+        optimizer = optimizer._inner_opt
+    return optimizer

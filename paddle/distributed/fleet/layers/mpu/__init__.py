@@ -1,0 +1,5 @@
+"""Tensor parallelism: layers, collectives with gradients, and random numbers that differ or agree between processes."""
+
+from .random import RNGStatesTracker, dropout, get_rng_state_tracker, model_parallel_random_seed
+
+__all__: list[str] = []

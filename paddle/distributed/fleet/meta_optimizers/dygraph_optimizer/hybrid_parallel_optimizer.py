@@ -1,0 +1,144 @@
+"""The optimizer of hybrid parallelism: gradients are combined and clipped over the processes, then each makes its step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from .....engine import errors
+from .....engine.tensor import Tensor, _make
+from .....nn.clip import ClipGradBase, ClipGradByGlobalNorm, _squares
+from .....optimizer import Optimizer
+from ....communication.collectives import run
+from ...base.topology import ParallelMode
+from ...utils.hybrid_parallel_util import fused_allreduce_gradients
+
+__all__: list[str] = []
+
+
+class HybridParallelClipGrad(ClipGradBase):
+    """`ClipGradByGlobalNorm` with the norm of the gradients of all processes that hold parts of the model.
+
+    Parameters that are divided over tensor parallelism (`is_distributed`) count in every process of it, others once;
+    those that two stages of a pipeline share count in the first (`is_firstly_shared`).
+
+    Args:
+        clip: the ClipGradByGlobalNorm.
+        hcg: the HybridCommunicateGroup.
+    """
+
+    def __init__(self, clip: ClipGradByGlobalNorm, hcg: Any, split_norm_comm: bool = False, timers: Any = None):
+        self._clip, self._hcg = clip, hcg
+
+    @property
+    def clip_norm(self) -> float:
+        """The largest norm."""
+        return self._clip.clip_norm
+
+    def __call__(self, params_grads: list) -> list:
+        pairs = [(p, g.merged() if g.is_selected_rows() else g) for p, g in params_grads if g is not None]
+        chosen = [(p, g) for p, g in pairs if getattr(p, "need_clip", True)]
+        total = self._total([(p, g) for p, g in chosen if getattr(p, "is_firstly_shared", True)])
+        norm, limit = jnp.sqrt(total), jnp.float32(self.clip_norm)
+        scale = jnp.where(norm > limit, limit / jnp.maximum(norm, limit), jnp.where(norm <= limit, 1.0, norm))
+        for _, g in chosen:
+            g._write_array(g._value * scale.astype(g._value.dtype))
+        return pairs
+
+    def _total(self, pairs: list) -> Any:
+        """The sum of the squares over the whole model."""
+        groups = self._hcg
+        divided = sum((_squares(g._value) for p, g in pairs if p.is_distributed), jnp.float32(0))
+        whole = sum((_squares(g._value) for p, g in pairs if not p.is_distributed), jnp.float32(0))
+        if groups.get_model_parallel_rank() > 0:
+            whole = jnp.float32(0)
+        total = (divided + whole).astype(jnp.float32).reshape(1)
+        for group in (
+            groups.get_model_parallel_group(),
+            groups.get_pipe_parallel_group(),
+            groups.get_sharding_parallel_group(),
+        ):
+            if group.nranks > 1:
+                (total,) = run(group, "HybridParallelClipGrad", "all_reduce", [_make(total)], "sum")
+        return total.reshape(())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_clip"], name)
+
+
+class HybridParallelOptimizer:
+    """An optimizer whose `step` first combines the gradients of the processes: over data and segment parallelism, and
+    with sharding to the process that updates the parameter. A `ClipGradByGlobalNorm` gets the norm of the whole model.
+
+    Everything else is that of the optimizer inside.
+
+    Args:
+        optimizer: an Optimizer.
+        hcg: the HybridCommunicateGroup.
+        strategy: the DistributedStrategy.
+    """
+
+    def __init__(self, optimizer: Any, hcg: Any, strategy: Any):
+        if not isinstance(optimizer, Optimizer) and not hasattr(optimizer, "_inner_opt"):
+            raise errors.TypeError_(
+                f"HybridParallelOptimizer: optimizer must be an Optimizer, got {errors.describe(optimizer)}"
+            )
+        self._hcg, self._strategy = hcg, strategy
+        configs = strategy.hybrid_configs
+        data_parallel_only = hcg.get_parallel_mode() == ParallelMode.DATA_PARALLEL
+        if not data_parallel_only:
+            _clip_together(optimizer, hcg, configs["split_norm_comm"])
+        self._sharding_enable = hcg.get_sharding_parallel_world_size() > 1
+        if self._sharding_enable:
+            from .dygraph_sharding_optimizer import DygraphShardingOptimizer, DygraphShardingOptimizerV2
+
+            kind = DygraphShardingOptimizerV2 if configs["sharding_configs"].split_param else DygraphShardingOptimizer
+            if not isinstance(optimizer, (DygraphShardingOptimizer, DygraphShardingOptimizerV2)):
+                optimizer = kind(optimizer, hcg)
+        self._inner_opt = optimizer
+        # DataParallel has averaged the gradients already
+        self._dp_enable = not data_parallel_only and hcg.get_data_parallel_world_size() > 1
+        self._sep_enable = hcg.get_sep_parallel_world_size() > 1
+        if configs["pp_configs"].dp_comm_overlap:  # the pipeline does it
+            self._dp_enable = self._sep_enable = False
+        if configs["pp_configs"].sharding_comm_overlap:
+            self._sharding_enable = False
+
+    def _hybrid_sync_grad(self, parameter_list: list[Tensor]) -> None:
+        if self._sharding_enable:
+            self._inner_opt.reduce_gradients(parameter_list, self._hcg)
+            parameter_list = self._inner_opt.filter_parameters(parameter_list, self._hcg)
+        if self._dp_enable or self._sep_enable:
+            fused_allreduce_gradients(parameter_list, self._hcg)
+
+    def step(self) -> None:
+        """Combine the gradients and make a step."""
+        self._hybrid_sync_grad(list(self._inner_opt._parameter_list))
+        self._inner_opt.step()
+
+    def minimize(
+        self, loss: Tensor, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
+    ) -> Any:
+        """Combine the gradients, which `loss.backward()` has computed, and make a step."""
+        chosen = list(parameters or self._inner_opt._parameter_list)
+        self._hybrid_sync_grad(chosen)
+        return self._inner_opt.minimize(loss, startup_program, chosen, no_grad_set)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_inner_opt":
+            raise AttributeError(name)
+        return getattr(self._inner_opt, name)
+
+
+def _clip_together(optimizer: Any, hcg: Any, split_norm_comm: bool) -> None:
+    while hasattr(optimizer, "_inner_opt"):
+        optimizer = optimizer._inner_opt
+
+    def shared(clip: Any) -> Any:
+        return HybridParallelClipGrad(clip, hcg, split_norm_comm) if type(clip) is ClipGradByGlobalNorm else clip
+
+    optimizer._grad_clip = shared(optimizer._grad_clip)
+    for group in optimizer._param_groups:
+        if "grad_clip" in group:
+            group["grad_clip"] = shared(group["grad_clip"])
