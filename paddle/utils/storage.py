@@ -104,6 +104,31 @@ def folders(path: Any) -> list[str]:
     return sorted(e["name"].rstrip("/").rsplit("/", 1)[-1] for e in found if e["type"] == "directory")
 
 
+def names(path: Any) -> list[str]:
+    """The names of the files in a folder, none where there is no such folder."""
+    path = local(path)
+    if not is_remote(path):
+        return sorted(entry.name for entry in os.scandir(path) if entry.is_file()) if os.path.isdir(path) else []
+    system, inner = _system(path)
+    system.invalidate_cache(inner)
+    try:
+        found = system.ls(inner, detail=True)
+    except FileNotFoundError:
+        return []
+    return sorted(e["name"].rsplit("/", 1)[-1] for e in found if e["type"] == "file")
+
+
+def remove(path: Any) -> None:
+    """Take a file away; nothing where there is none."""
+    path = local(path)
+    with contextlib.suppress(FileNotFoundError):
+        if is_remote(path):
+            system, inner = _system(path)
+            system.rm_file(inner)
+        else:
+            os.unlink(path)
+
+
 def files(path: Any) -> Iterator[str]:
     """The files in a folder and the folders in it: those of one folder after those of another, in order."""
     path = local(path)
