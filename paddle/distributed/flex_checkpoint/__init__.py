@@ -1,0 +1,1 @@
+"""Checkpoints of distributed jobs, under the official names of the modules."""
