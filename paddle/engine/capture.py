@@ -38,7 +38,7 @@ import jax
 import numpy as np
 
 from . import flags
-from .compile import background
+from .compile import REWRITES, background
 from .deferred import Deferred, present
 from .modes import Watch, modes
 
@@ -521,8 +521,9 @@ class Capture:
         def captured(*arrays):
             return _walk(steps, arrays, live, lambda unit, given: unit.call(*given))
 
+        rewritten = functools.reduce(lambda f, rewrite: rewrite([s.unit for s in steps], f), REWRITES, captured)
         try:
-            compiled = jax.jit(captured, donate_argnums=donated).lower(*specs).compile()
+            compiled = jax.jit(rewritten, donate_argnums=donated).lower(*specs).compile()
         except Exception as e:  # call by call remains
             _report(f"capture: a segment of {len(steps)} calls does not compile: {e}")
             return

@@ -43,6 +43,9 @@ class CompileStats:
 # Executables in memory, of about 1.4 MB each on a CPU; beyond, all are dropped and come back from the persistent cache.
 KEPT = 2048
 
+# What the floors above do with a function before it is compiled as a whole: (units that it calls, function) -> function.
+REWRITES: list[Callable[[Any, Callable], Callable]] = []
+
 stats = CompileStats()
 _cleared = [0]  # stats.compiles when they were dropped last
 _current = ["?"]  # the operator that is being called, for the reports

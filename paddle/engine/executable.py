@@ -119,19 +119,19 @@ class Sequence:
 
 
 class Unit:
-    """A function of arrays, `call`, with its compiled form: what runs on the device at once.
+    """A function of arrays, `call`, with a name and its compiled form: what runs on the device at once.
 
     `call` gives an array or a tuple of arrays. `opaque` is set for a unit whose results are something else, which capture
     cannot defer.
     """
 
-    __slots__ = ("call", "compiled", "opaque")
+    __slots__ = ("call", "name", "compiled", "opaque")
 
     def __init__(self, call: Callable, name: str):
         def unit(*arrays):
             return self.call(*arrays)
 
-        self.call = call
+        self.call, self.name = call, name
         unit.__name__ = unit.__qualname__ = name
         self.compiled: Callable = jax.jit(unit)
         self.opaque = False

@@ -18,6 +18,8 @@ import numpy as np
 from jax.extend.core import Literal
 from jax.interpreters.partial_eval import DynamicJaxprTracer
 
+from ..engine.compile import REWRITES
+
 # What a primitive with axes does to values whose channels are last: (arrays, order, parameters) -> result; see `_rule`.
 RULES: dict[str, Callable] = {}
 
@@ -113,6 +115,9 @@ def channels_last(function: Callable) -> Callable:
 def inside(operators: Iterable[Any], function: Callable) -> Callable:
     """The function that runs operators, with channels last where there are convolutions among them."""
     return channels_last(function) if any("conv" in o.name for o in operators) else function
+
+
+REWRITES.append(inside)
 
 
 def _transformed(x: Any) -> bool:

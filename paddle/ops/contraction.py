@@ -34,6 +34,7 @@ FASTER = {
     ("bfloat16", "convolution"): 2**21,
     ("float32", "input gradient"): 2**21,
     ("bfloat16", "input gradient"): 2**21,
+    ("float32", "weight gradient, few positions"): 2**22,
     ("bfloat16", "weight gradient"): 2**26,
     ("bfloat16", "convolution, kernel of 1"): 2**23,
     ("bfloat16", "input gradient, kernel of 1"): 2**23,
@@ -202,7 +203,7 @@ def input_gradient(g: Any, w: Any, geometry: Geometry) -> Any | None:
     return _convolution("input gradient", g, w, geometry) if bind else None
 
 
-def _line(kind: str, geometry: Geometry, out: int, each: int) -> str | None:
+def _line(kind: str, geometry: Geometry, out: int, each: int, batch: int, dtype: Any) -> str | None:
     """The line of `FASTER` for a convolution with so many output channels and channels in each group, or a gradient."""
     groups = geometry.groups
     if kind == "input gradient" and max(geometry.stride) > 1 and (groups == 1 or max(geometry.dilation) > 1):
@@ -211,6 +212,8 @@ def _line(kind: str, geometry: Geometry, out: int, each: int) -> str | None:
         return f"{kind}, depthwise" + ", channels last" * (geometry.last and kind != "weight gradient")
     if max(geometry.kernel) == groups == 1:
         return f"{kind}, kernel of 1"
+    if kind == "weight gradient" and groups == 1 and dtype == jnp.float32:
+        return f"{kind}, few positions" if batch * math.prod(geometry.outs) <= 2 * out else None
     if kind == "weight gradient" and (groups > 1 or each < 16 or math.prod(geometry.outs) < 128):
         return None  # the shifted windows would cost more than their products
     return None if kind == "convolution" and each == 1 else kind  # XLA has a sum of shifted products there
@@ -262,7 +265,7 @@ def _conv_form(a, b, kind, geometry):
     form = {"convolution": _forward, "input gradient": _by_input, "weight gradient": _by_weight}[kind]
     weights = _conv_shape(a.shape, b.shape, kind, geometry) if kind == "weight gradient" else b.shape
     work = math.prod(weights) * math.prod(geometry.outs) * a.shape[0]
-    if not _faster(a.dtype, _line(kind, geometry, *weights[:2]), work):
+    if not _faster(a.dtype, _line(kind, geometry, *weights[:2], a.shape[0], a.dtype), work):
         return None
     return functools.partial(_around, form, kind, geometry)
 
@@ -294,28 +297,43 @@ def _by_input(g, w, geometry):
     if any(c != (0, 0, 0) for c in inside):
         g = jax.lax.pad(g, jnp.zeros((), g.dtype), [(0, 0, 0), *inside, (0, 0, 0)])
     pads = [(max(low, 0), max(high, 0)) for low, high in edges]
-    w = jnp.flip(w, range(2, n + 2))
+    around = w.size > 4 * g.size  # then everything else is turned round, not the kernel
+    if around:
+        g, pads = jnp.flip(g, range(1, n + 1)), [(high, low) for low, high in pads]
+    else:
+        w = jnp.flip(w, range(2, n + 2))
     if groups > 1:
         w = w.reshape(groups, -1, w.shape[1], *kernel).swapaxes(1, 2).reshape(groups * w.shape[1], -1, *kernel)
-    return onednn.convolve(g, w, (1,) * n, pads, geometry.dilation, groups, exchanged=groups == 1)
+    found = onednn.convolve(g, w, (1,) * n, pads, geometry.dilation, groups, exchanged=groups == 1)
+    return jnp.flip(found, range(1, n + 1)) if around else found
 
 
 def _by_weight(x, g, geometry):
     if geometry.groups > 1:
         return _depthwise_by_weight(x, g, geometry)
+    windows, rows = _windows(x, geometry), g.reshape(-1, g.shape[-1])
+    if g.dtype == jnp.float32:  # one product with all windows side by side; the barriers keep copies out of its loops
+        side = jax.lax.optimization_barrier(jnp.concatenate(windows, 1))
+        found = jax.lax.optimization_barrier(rows.T) @ side
+        return found.reshape(-1, len(windows), x.shape[-1]).swapaxes(1, 2).reshape(-1, x.shape[-1], *geometry.kernel)
+    parts = [onednn.matmul(rows, window, True) for window in windows]
+    return jnp.stack(parts, -1).reshape(*parts[0].shape, *geometry.kernel)
+
+
+def _windows(x: Any, geometry: Geometry) -> list:
+    """For each element of the kernel what it meets, [positions, C]."""
     config = [(0, 0, 0)] * x.ndim
     for axis, (pads, d, k, s, l, o) in enumerate(
         zip(geometry.pads, geometry.dilation, geometry.kernel, geometry.stride, geometry.lengths, geometry.outs), 1
     ):
         config[axis] = (pads[0], (o - 1) * s + d * (k - 1) + 1 - l - pads[0], 0)
     x = jax.lax.pad(x, jnp.zeros((), x.dtype), config)
-    rows = g.reshape(-1, g.shape[-1])
-    parts = []
-    for at in np.ndindex(*geometry.kernel):  # a product over all positions for each element of the kernel
+    found = []
+    for at in np.ndindex(*geometry.kernel):
         axes = zip(at, geometry.dilation, geometry.stride, geometry.outs)
         window = x[(slice(None), *(slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, s, o in axes))]
-        parts.append(onednn.matmul(rows, window.reshape(-1, x.shape[-1]), True))
-    return jnp.stack(parts, -1).reshape(*parts[0].shape, *geometry.kernel)
+        found.append(window.reshape(-1, x.shape[-1]))
+    return found
 
 
 def _depthwise_by_weight(x, g, geometry):
