@@ -1,0 +1,1 @@
+"""What pipeline parallelism is made of: orders of work, transfers, micro-batches."""
