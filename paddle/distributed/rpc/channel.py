@@ -108,18 +108,24 @@ class Listener:
         host, port: where; port 0 lets the system choose one (`port`).
         handle: (name of the caller, what it sent) -> what it gets; runs in a thread for each call.
         token: the secret of the job.
-        gone: called with the name of a caller when its connection has ended.
+        came, gone: called with the name of a caller when its connection is there, and when it has ended.
     """
 
     def __init__(
-        self, host: str, port: int, handle: Callable, token: bytes, gone: Callable[[str], None] = lambda name: None
+        self,
+        host: str,
+        port: int,
+        handle: Callable,
+        token: bytes,
+        came: Callable[[str], None] = lambda name: None,
+        gone: Callable[[str], None] = lambda name: None,
     ):
         try:
             self._socket = socket.create_server((host, port), backlog=256)
         except OSError as error:
             raise errors.RuntimeError_(f"cannot listen at {host}:{port} ({error})") from None
         self.port = self._socket.getsockname()[1]
-        self._handle, self._token, self._gone = handle, token, gone
+        self._handle, self._token, self._came, self._gone = handle, token, came, gone
         self._threads = _Threads()
         self._open: set[socket.socket] = set()
         threading.Thread(target=self._accept, daemon=True).start()
@@ -138,6 +144,7 @@ class Listener:
                 if name is None:
                     return
                 self._open.add(connection)
+                self._came(name)
                 lock = threading.Lock()
                 while True:
                     number, _, parts = _receive(connection)
