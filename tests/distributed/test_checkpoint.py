@@ -329,3 +329,154 @@ def _as_a_script(file, path, start):
     from _jobs import _module
 
     _module(file).save_for_ever(path, start)
+
+
+# ---- four processes ----
+W = np.arange(48, dtype="float32").reshape(8, 6)
+
+
+def spread(ranks, placements, array=W):
+    names = ["x", "y"][: np.ndim(ranks)]
+    return dist.shard_tensor(paddle.to_tensor(array), dist.ProcessMesh(ranks, dim_names=names), placements)
+
+
+LAYOUTS = {
+    "two": lambda: spread([0, 1], [dist.Shard(0)]),
+    "four": lambda: spread([0, 1, 2, 3], [dist.Shard(0)]),
+    "columns": lambda: spread([[0, 1], [2, 3]], [dist.Replicate(), dist.Shard(1)]),
+    "both": lambda: spread([[0, 1], [2, 3]], [dist.Shard(0), dist.Shard(1)]),
+    "twice": lambda: spread([[0, 1], [2, 3]], [dist.Shard(0), dist.Shard(0)]),
+    "whole": lambda: spread([3, 2, 1, 0], [dist.Replicate()]),
+}
+
+
+def save_layouts(rank, path):
+    state = {name: make() for name, make in LAYOUTS.items()}
+    state["plain"] = paddle.to_tensor(W)
+    dist.save_state_dict({"w": state, "epoch": 3}, path)
+
+
+def load_layouts(rank, path):
+    """Each layout from each other one."""
+    wrong = []
+    for saved in (*LAYOUTS, "plain"):
+        for name, make in (*LAYOUTS.items(), ("plain", lambda: paddle.to_tensor(W))):
+            blank = make() * 0 - 1 if name == "plain" else None
+            if blank is None:
+                blank = dist.shard_tensor(paddle.full(W.shape, -1.0), make().process_mesh, make().placements)
+            dist.load_state_dict({"w": {saved: blank}}, path)
+            inside = name != "two" or rank < 2
+            if inside and not np.array_equal(blank._local_value().numpy(), make()._local_value().numpy()):
+                wrong.append((saved, name))
+    return wrong
+
+
+def test_tensors_are_divided_anew(job, tmp_path):
+    job.run(save_layouts, str(tmp_path))
+    assert sorted(os.listdir(tmp_path)) == ["0.metadata", *(f"{r}_0.distcp" for r in range(4))]
+    sizes = [os.path.getsize(tmp_path / f"{r}_0.distcp") for r in range(4)]
+    assert sum(sizes) < 7 * W.nbytes + 4 * 700  # every element once
+    assert max(sizes) < 3 * W.nbytes + 700  # and spread over the files
+    whole = dist.load_merged_state_dict(tmp_path, prefix="w")
+    assert set(whole) == {*LAYOUTS, "plain"}
+    for name, tensor in whole.items():
+        np.testing.assert_array_equal(tensor.numpy(), W, err_msg=name)
+    assert job.run(load_layouts, str(tmp_path)) == [[]] * 4
+
+
+def parts_of_a_layer(rank, degree):
+    """What rank-local layers of tensor parallelism hold: groups of `degree` share a column-parallel weight."""
+    place, n = rank % degree, 6 // degree
+    weight = paddle.to_tensor(W[:, place * n : place * n + n])
+    part = dist.ShardedWeight("weight", weight, (8, n), (8, 6), (0, place * n))
+    return {"weight": part, "bias": dist.ShardedWeight("bias", paddle.to_tensor(W[0]), (6,), (6,), (0,))}
+
+
+def save_parallel(rank, path):
+    dist.save_state_dict(parts_of_a_layer(rank, 2), path)
+
+
+def load_parallel(rank, path):
+    found = []
+    for degree in (1, 2, 3):
+        part = parts_of_a_layer(rank, degree)
+        want = part["weight"].local_tensor.numpy().copy()
+        part["weight"].local_tensor.set_value(paddle.zeros(want.shape))
+        dist.load_state_dict(part, path)
+        found.append(np.array_equal(part["weight"].local_tensor.numpy(), want))
+    return found
+
+
+def test_parts_of_parallel_layers_for_another_degree(job, tmp_path):
+    job.run(save_parallel, str(tmp_path))
+    state = {"weight": paddle.zeros([8, 6]), "bias": paddle.zeros([6])}
+    dist.load_state_dict(state, tmp_path)
+    np.testing.assert_array_equal(state["weight"].numpy(), W)
+    assert job.run(load_parallel, str(tmp_path)) == [[True] * 3] * 4
+
+
+def fail_in_one(rank, path):
+    def save(value, **kwargs):
+        dist.save_state_dict({f"w{r}": paddle.full([3], value) for r in range(4)}, path, **kwargs)
+
+    found = []
+    save(1)
+    if rank == 2:
+        atomic = _module_of_saving().atomic_write
+
+        def broken(file):
+            if file.endswith(".distcp"):
+                raise OSError("No space left on device")
+            return atomic(file)
+
+        _module_of_saving().atomic_write = broken
+    found.append(raised(save, 2))
+    save(2, async_save=True)
+    found.append(raised(clear_async_save_task_queue))
+    if rank == 2:
+        _module_of_saving().atomic_write = atomic
+    state = {f"w{r}": paddle.zeros([3]) for r in range(4)}
+    dist.load_state_dict(state, path)
+    found.append({v for t in state.values() for v in t.tolist()})
+    save(3, async_save=True)
+    save(4)
+    dist.load_state_dict(state, path)
+    found.append({v for t in state.values() for v in t.tolist()})
+    found.append(raised(dist.save_state_dict, {"w": paddle.ones([1]) if rank else "text"}, path))
+    found.append(raised(dist.save_state_dict, {"w": paddle.ones([rank + 1])}, path))
+    found.append(raised(dist.save_state_dict, {"w": paddle.ones([1])}, path, unique_id=rank // 2))
+    found.append(raised(dist.load_state_dict, {f"w{rank + 1}": paddle.ones([3])}, path))
+    return found
+
+
+def _module_of_saving():
+    import importlib
+
+    return importlib.import_module("paddle.distributed.flex_checkpoint.dcp.save_state_dict")
+
+
+def test_what_fails_in_one_process_fails_in_all(job, tmp_path):
+    for rank, found in enumerate(job.run(fail_in_one, str(tmp_path))):
+        now, later, before, after, text, shapes, numbers, missing = found
+        assert "No space left" in now[1] and ("rank 2" in now[1]) == (rank != 2)
+        assert later[0] == "RuntimeError" and "No space left" in later[1]
+        assert before == {1.0} and after == {4.0}
+        assert text[0] == ("RuntimeError" if rank else "ValueError") and "must be a Tensor" in text[1]
+        assert shapes[0] == "ValueError" and "ShardedWeight" in shapes[1]
+        assert "unique_id must be the same" in numbers[1]
+        assert ("KeyError" if rank == 3 else "rank 3") in str(missing).replace("MissingKeys", "KeyError")
+
+
+def save_in_a_group(rank, path):
+    group = dist.new_group([1, 3])
+    if rank in (1, 3):
+        state = {"w": paddle.full([2], 5.0), f"own{rank}": paddle.full([1], rank)}
+        dist.save_state_dict(state, path, process_group=group, coordinator_rank=3)
+        blank = {"w": paddle.zeros([2]), f"own{4 - rank}": paddle.zeros([1])}
+        dist.load_state_dict(blank, path, process_group=group)
+        return blank["w"].tolist(), blank[f"own{4 - rank}"].item()
+
+
+def test_a_group_saves(job, tmp_path):
+    assert job.run(save_in_a_group, str(tmp_path)) == [None, ([5, 5], 3), None, ([5, 5], 1)]
+    assert sorted(os.listdir(tmp_path)) == ["0.metadata", "1_0.distcp", "3_0.distcp"]

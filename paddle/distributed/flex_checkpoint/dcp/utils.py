@@ -143,7 +143,7 @@ def _distributed(x: Tensor) -> Part | None:
             )
             return elements[whole]
 
-        write(x, jax.make_array_from_callback(shape, sharding, at))
+        write(x, jax.make_array_from_callback(shape, sharding, at, dtype=array.dtype))
 
     about = LocalTensorMetadata(offset, local, x.dtype.name, shape)
     return Part(about, lambda: np.asarray(part), fill, x.name)
