@@ -9,6 +9,7 @@ dispatched operators and recorded, which gives derivatives of any order.
 from __future__ import annotations
 
 import contextlib
+import functools
 import heapq
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -48,9 +49,10 @@ def _walk(
     create_graph: bool,
     retain: bool,
     live_only: bool,
+    later: list | None = None,
 ) -> dict[tuple[Node, int], Any]:
     """Send gradients from the roots along the tape. Without targets, leaves accumulate; with targets, what arrives at
-    them is returned and only the nodes between roots and targets run."""
+    them is returned and only the nodes between roots and targets run. What leads to parameters only goes into `later`."""
     found: dict[tuple[Node, int], Any] = {}
     useful = _useful(roots, targets, live_only) if targets is not None else None
     pending: dict[Node, list] = {}
@@ -73,6 +75,9 @@ def _walk(
     while heap:
         node = heapq.heappop(heap)[1]
         gradients = pending.pop(node)
+        if later is not None and node.leads_to_parameters():
+            later.append((functools.partial(list, gradients), [(node, i, True) for i in range(node.n_outputs)]))
+            continue
         if node.hooks and not (node.is_leaf and targets is not None):  # hooks of leaves are for what accumulates there
             _run_hooks(node, gradients, create_graph)
         if targets is not None:
@@ -85,7 +90,7 @@ def _walk(
             if not node.is_source and gradients[0] is not None:
                 node.accumulate(gradients[0], add)  # type: ignore[attr-defined]
             continue
-        results = node.run(gradients, record, live_only)
+        results = node.run(gradients, record, live_only) if later is None else node.run_inputs(gradients, later)
         for edge, result in zip(node.edges, results):
             if edge is None or result is None or (live_only and not edge[2]) or (edge[0], edge[1]) in blocked:
                 continue
@@ -227,6 +232,30 @@ def backward(
         modes.capturing.pulled()
     if not building:
         _keep_pace(tensors[0]._carrier._raw)
+
+
+def backward_of_inputs(tensors: Sequence[Tensor], grad_tensors: Sequence) -> list:
+    """As `backward`, but computes nothing that only gradients of Parameters need: `backward_of_weights`, which gets what
+    is returned, does that later (Qi et al., "Zero Bubble Pipeline Parallelism", 2024)."""
+    later: list = []
+    roots = _roots(tensors, grad_tensors, False, True, "backward")
+    with _walking(False), _finishing():
+        _walk(roots, None, set(), False, False, True, later)
+    if modes.capturing is not None:
+        modes.capturing.pulled()
+    return later
+
+
+def backward_of_weights(later: list) -> None:
+    """The rest of `backward_of_inputs`."""
+    with _walking(False), _finishing():
+        roots = []
+        for function, edges in later:
+            roots += [(edge[0], edge[1], found) for edge, found in zip(edges, function()) if found is not None]
+        later.clear()
+        _walk(roots, None, set(), False, False, True)
+    if modes.capturing is not None:
+        modes.capturing.pulled()
 
 
 def _keep_pace(loss: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 import weakref
@@ -15,6 +16,7 @@ from . import errors
 from .debug import watch
 from .deferred import Deferred
 from .modes import Watch, modes
+from .parameter import Parameter
 from .row_sparse import RowSparse, SelectedRows, payload, wrap
 from .tensor import Tensor, _make, is_empty
 
@@ -50,6 +52,19 @@ class Node:
         `record` is None when arrays come and go, or `dispatch` when Tensors do and the computation is to be recorded.
         """
         raise NotImplementedError
+
+    def run_inputs(self, cotangents: list, later: list) -> Sequence[Any]:
+        """As `run` of arrays; what leads to parameters only may be put into `later` instead, as (function that gives
+        gradients, edges)."""
+        return self.run(cotangents, None, True)
+
+    def leads_to_parameters(self, depth: int = 3) -> bool:
+        """Whether nothing but parameters lies beyond (within a few operators, such as a cast)."""
+        return (
+            depth > 0
+            and bool(self.edges)
+            and all(e is None or not e[2] or e[0].leads_to_parameters(depth - 1) for e in self.edges)
+        )
 
     def free(self) -> None:
         self.freed = True
@@ -97,6 +112,9 @@ class AccumulateGrad(Node):
     def __init__(self, tensor: Tensor):
         super().__init__()
         self.tensor = weakref.ref(tensor)
+
+    def leads_to_parameters(self, depth: int = 3) -> bool:
+        return isinstance(self.tensor(), Parameter)
 
     def accumulate(self, gradient: Any, add: Callable) -> None:
         with _accumulating:  # two threads may send gradients to one leaf
@@ -205,6 +223,24 @@ class OpNode(Node):
         for bit in _bits(self.mask):
             results.append(next(result) if wanted & bit else None)
         return results
+
+    def run_inputs(self, cotangents: list, later: list) -> Sequence[Any]:
+        bits = list(zip(_bits(self.mask), self.edges))
+        weights = sum(bit for bit, edge in bits if edge[2] and edge[0].leads_to_parameters())
+        if not weights or self.residual is not None or self.saved is None:
+            return self.run(cotangents, None, True)
+        present = tuple([c is not None for c in cotangents])
+        arrays = self._arrays(cotangents) + [c for c in cotangents if c is not None]
+        later.append((functools.partial(self._pull, present, weights, arrays), [e for b, e in bits if b & weights]))
+        rest = sum(bit for bit, edge in bits if edge[2]) & ~weights
+        found = iter(self._pull(present, rest, arrays) if rest else ())
+        return [next(found) if rest & bit else None for bit, _ in bits]
+
+    def _pull(self, present: tuple, wanted: int, arrays: list) -> Sequence[Any]:
+        out = self.gradient.run(present, wanted, arrays)
+        if Watch.on:
+            watch(self.gradient.kernel(present, wanted), arrays, out)
+        return out
 
     def _live_mask(self) -> int:
         mask = 0
