@@ -147,7 +147,7 @@ class _MicroBatchTraining(MetaParallelBase):
         for hooks in (self.forward_hooks, self.backward_hooks, self.bubble_hooks):
             if hooks is not None:
                 hooks.reset_current_id()
-        finals = {step.chunk: i for i, step in enumerate(order) if step.kind == "B"}
+        finals = {step.chunk: i for i, step in enumerate(order) if step.kind != "F"}
         first_backward = next(i for i, step in enumerate(order) if step.kind == "B")
         last_forward = max(i for i, step in enumerate(order) if step.kind == "F")
         before, between = self.stage_id, self.num_stages - self.stage_id - 1
@@ -159,7 +159,7 @@ class _MicroBatchTraining(MetaParallelBase):
                 if i == first_backward:
                     self._bubbles(between)
                 self.backward_hooks.run_hook()
-            with self._averaging(step, i == finals[step.chunk]):
+            with self._averaging(step.chunk, i == finals[step.chunk]):
                 run(step)
             if i == last_forward + 1 or i == last_forward == len(order) - 1:
                 self._bubbles(between)
@@ -170,12 +170,12 @@ class _MicroBatchTraining(MetaParallelBase):
             self.bubble_hooks.run_hook()  # type: ignore[union-attr]
 
     @contextlib.contextmanager
-    def _averaging(self, step: Step, final: bool) -> Iterator[None]:
+    def _averaging(self, chunk: int, final: bool) -> Iterator[None]:
         """With `dp_comm_overlap` the last backward of a part averages the gradients over the copies while it goes on."""
-        if not (final and step.kind == "B" and self._reducers):
+        if not (final and self._reducers):
             yield
             return
-        reducer = self._reducers[step.chunk]
+        reducer = self._reducers[chunk]
         reducer.enabled = True
         try:
             yield

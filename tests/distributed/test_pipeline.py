@@ -1,0 +1,492 @@
+"""Pipeline parallelism in two and four processes against one process on the whole batch."""
+
+import weakref
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle import nn
+from paddle.distributed import fleet
+from paddle.distributed.fleet.meta_parallel import (
+    LayerDesc,
+    NoPipelineParallel,
+    PipelineLayer,
+    PipelineParallelMicroStepLocations,
+    SharedLayerDesc,
+)
+
+from _jobs import Job, raised
+
+ROWS, WIDTH, STEPS = 16, 6, 4
+
+
+@pytest.fixture(scope="module")
+def two():
+    made = Job(2)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def four():
+    made = Job(4)
+    yield made
+    made.close()
+
+
+class Block(nn.Layer):
+    def __init__(self, width=WIDTH):
+        super().__init__()
+        self.norm, self.linear = nn.LayerNorm(width), nn.Linear(width, width)
+
+    def forward(self, x):
+        return x + nn.functional.tanh(self.linear(self.norm(x)))
+
+
+def blocks():
+    return [LayerDesc(Block) for _ in range(8)]
+
+
+def data(step, copy=0):
+    random = np.random.RandomState(10 * step + copy)
+    return [paddle.to_tensor(random.randn(ROWS, WIDTH).astype("float32")) for _ in range(2)]
+
+
+def square(out, label):
+    return ((out - label) ** 2).mean()
+
+
+def adam(parameters):
+    rate = paddle.optimizer.lr.StepDecay(0.02, step_size=2, gamma=0.5)
+    clip = nn.ClipGradByGlobalNorm(0.5)
+    return paddle.optimizer.Adam(learning_rate=rate, parameters=parameters, grad_clip=clip), rate
+
+
+def state(layer):
+    return {k: v.numpy() for k, v in layer.state_dict().items()}
+
+
+def alone(descs=blocks, copies=1, steps=STEPS, batch=data, loss_fn=square):
+    """The loss curve and the weights of one process that trains the whole net on whole batches."""
+    net = PipelineLayer(descs(), num_stages=1)
+    optimizer, rate = adam(net.parameters())
+    curve = []
+    for step in range(steps):
+        loss = sum(loss_fn(net(x), y) for x, y in (batch(step, c) for c in range(copies))) / copies
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        rate.step()
+        curve.append(loss.item())
+    return curve, state(net)
+
+
+def strategy(stages, copies=1, micros=4, rows=ROWS, **pipeline):
+    made = fleet.DistributedStrategy()
+    own = pipeline.pop("pp_configs", {})
+    made.hybrid_configs = {"dp_degree": copies, "mp_degree": 1, "pp_degree": stages, "pp_configs": own}
+    made.pipeline_configs = {"accumulate_steps": micros, "micro_batch_size": rows // micros, **pipeline}
+    return made
+
+
+def start(made, descs=blocks, loss_fn=square, **layer):
+    fleet.init(is_collective=True, strategy=made)
+    net = PipelineLayer(descs(), num_stages=made.hybrid_configs["pp_degree"], loss_fn=loss_fn, **layer)
+    model = fleet.distributed_model(net)
+    inner, rate = adam(model.parameters())
+    return model, fleet.distributed_optimizer(inner), rate
+
+
+def train(model, optimizer, rate, steps=STEPS, batch=data):
+    curve = []
+    copy = fleet.get_hybrid_communicate_group().get_data_parallel_rank()
+    for step in range(steps):
+        with paddle.utils.count_compiles() as count:
+            curve.append(model.train_batch(batch(step, copy), optimizer, rate).item())
+    return curve, count.compiles
+
+
+def parallel(rank, stages, copies, micros, configs, layer):
+    model, optimizer, rate = start(strategy(stages, copies, micros, **configs), **layer)
+    curve, compiles = train(model, optimizer, rate)
+    return {
+        "kind": type(model).__name__,
+        "curve": curve,
+        "compiles": compiles,
+        "state": state(model),
+        "live": model.most_live_micro_batches,
+        "order": model.get_static_scheduler(),
+        "stage": model.stage_id,
+    }
+
+
+def in_one(found):
+    """The states of all stages under the names that one process has."""
+    whole = {}
+    for result in found:
+        whole |= result["state"] if isinstance(result, dict) else result
+    return whole
+
+
+def same(found, want, rtol=1e-5, atol=1e-6):
+    assert sorted(found) == sorted(want)
+    for name, value in want.items():
+        np.testing.assert_allclose(found[name], value, rtol=rtol, atol=atol, err_msg=name)
+
+
+LIVE = {"1F1B": [2, 1], "FThenB": [4, 4], "ZBH1": [2, 2]}
+
+
+@pytest.mark.parametrize("mode", list(LIVE))
+def test_two_stages(two, mode):
+    found = two.run(parallel, 2, 1, 4, {"schedule_mode": mode}, {})
+    curve, want = alone()
+    for result in found:
+        np.testing.assert_allclose(result["curve"], curve, rtol=1e-5)
+        assert result["compiles"] == 0 and result["kind"] == "PipelineParallel"
+    assert [result["live"] for result in found] == LIVE[mode]
+    assert len(set(found[0]["state"]) & set(found[1]["state"])) == 0
+    same(in_one(found), want)
+
+
+def test_four_stages(four):
+    found = four.run(parallel, 4, 1, 8, {}, {})
+    curve, want = alone()
+    for result in found:
+        np.testing.assert_allclose(result["curve"], curve, rtol=1e-5)
+        assert result["compiles"] == 0
+    assert [result["live"] for result in found] == [4, 3, 2, 1]
+    assert found[3]["order"].startswith("f0;b0;f1;b1;") and found[2]["order"].startswith("f0;f1;b0;f2;b1;")
+    same(in_one(found), want)
+
+
+def renamed(states, parts):
+    """Names of stages of several parts, START.NUMBER.rest, as in one process."""
+    out = {}
+    for name, value in states.items():
+        begin, number, rest = name.split(".", 2)
+        assert int(begin) in parts
+        out[f"{int(begin) + int(number)}.{rest}"] = value
+    return out
+
+
+@pytest.mark.parametrize(
+    ("micros", "unbalanced", "kind"),
+    [
+        (8, False, "PipelineParallelWithInterleave"),
+        (4, False, "PipelineParallelWithInterleaveFthenB"),
+        (4, True, "VPPFhenBInBalancedMemory"),
+    ],
+)
+def test_four_stages_of_two_parts(four, micros, unbalanced, kind):
+    configs = {"pp_configs": {"best_unbalanced_scheduler": unbalanced}}
+    layer = {"num_virtual_pipeline_stages": 2, "seg_method": "layer:Block"}
+    found = four.run(parallel, 4, 1, micros, configs, layer)
+    curve, want = alone()
+    for result in found:
+        np.testing.assert_allclose(result["curve"], curve, rtol=1e-5)
+        assert result["compiles"] == 0 and result["kind"] == kind
+        assert "f0_vp1;" in result["order"]
+    most = {8: [11, 9, 7, 5], 4: [8, 7, 6, 5] if unbalanced else [8] * 4}[micros]
+    assert [result["live"] for result in found] == most
+    same(renamed(in_one(found), range(8)), want)
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_two_stages_of_two_copies(four, overlap):
+    found = four.run(parallel, 2, 2, 4, {"pp_configs": {"dp_comm_overlap": overlap}}, {})
+    curve, want = alone(copies=2)
+    np.testing.assert_allclose(np.mean([f["curve"] for f in found if f["stage"] == 1], 0), curve, rtol=1e-5)
+    copies = [[f for f in found if f["stage"] == stage] for stage in (0, 1)]
+    for a, b in copies:
+        same(a["state"], b["state"], 0, 0)
+    assert copies[0][0]["curve"] == copies[1][0]["curve"] != copies[0][1]["curve"]
+    same(in_one([copies[0][0], copies[1][1]]), want)
+
+
+# ---- shared weights ----
+def logits(table, x):
+    return paddle.matmul(x, table.weight, transpose_y=True)
+
+
+def tied():
+    table = ("words", nn.Embedding)
+    return [
+        SharedLayerDesc(*table, None, "weight", 10, WIDTH),
+        LayerDesc(Block),
+        LayerDesc(Block),
+        SharedLayerDesc(*table, logits, "weight", 10, WIDTH),
+    ]
+
+
+def words(step, copy=0):
+    random = np.random.RandomState(step)
+    return [paddle.to_tensor(random.randint(0, 10, [ROWS, 3])) for _ in range(2)]
+
+
+def cross_entropy(out, label):
+    return nn.functional.cross_entropy(out.reshape([-1, 10]), label.reshape([-1]))
+
+
+def shared(rank):
+    model, optimizer, rate = start(strategy(2), tied, cross_entropy)
+    weight = model._layers.shared_layers["words"].weight
+    curve, compiles = train(model, optimizer, rate, batch=words)
+    return curve, state(model), compiles, weight.is_firstly_shared
+
+
+def test_stages_that_share_a_weight(two):
+    curve, want = alone(tied, batch=words, loss_fn=cross_entropy)
+    found = two.run(shared)
+    for rank, (got, _, compiles, first) in enumerate(found):
+        np.testing.assert_allclose(got, curve, rtol=1e-5)
+        assert compiles == 0 and first == (rank == 0)
+    name = "shared_layers.words.weight"
+    np.testing.assert_array_equal(found[0][1][name], found[1][1][name])
+    same(in_one([f[1] for f in found]), want)
+
+
+# ---- what travels ----
+class Fork(nn.Layer):
+    """Several tensors of several types, nested, some without gradients."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(WIDTH, 3)
+
+    def forward(self, x):
+        y = self.linear(x)
+        mask, half = (x[:, :1] > 0), y.astype("bfloat16")
+        return {"y": y, "more": [mask, (half, paddle.zeros([0, 2])), None, 2.0], "same": x.detach(), "scalar": y.sum()}
+
+
+class Join(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, WIDTH)
+
+    def forward(self, x):
+        mask, (half, empty), none, two = x["more"]
+        assert none is None and two == 2.0 and empty.shape == [0, 2]
+        assert str(half.dtype) == "paddle.bfloat16" and str(mask.dtype) == "paddle.bool"
+        stops = [t.stop_gradient for t in (x["y"], mask, half, empty, x["same"], x["scalar"])]
+        assert not self.training or stops == [False, True, False, True, True, False], stops
+        y = x["y"] * mask.astype("float32") * two + half.astype("float32")
+        return self.linear(y) + x["same"] + x["scalar"]
+
+
+def forked():
+    return [LayerDesc(Fork), LayerDesc(Join)]
+
+
+def longer(step, copy=0):
+    """Batches whose second axis changes."""
+    random = np.random.RandomState(step)
+    shape = [ROWS, 1 + step // 2, WIDTH]
+    return [paddle.to_tensor(random.randn(*shape).astype("float32")) for _ in range(2)]
+
+
+def travel(rank):
+    model, optimizer, rate = start(strategy(2), forked)
+    curve, _ = train(model, optimizer, rate)
+    described = model._transfers.described
+    model.train_batch(data(0), optimizer)
+    out = curve, state(model), described, model._transfers.described - described, model._transfers.sent
+    model, optimizer, rate = start(strategy(2))
+    before = model._transfers.described
+    curve, _ = train(model, optimizer, rate, batch=longer)
+    return *out, curve, model._transfers.described - before
+
+
+def test_nested_tensors_of_several_types_and_changing_shapes(two):
+    curve, want = alone(forked, steps=STEPS)
+    changing, _ = alone(batch=longer)
+    for got, _, first, again, sent, later, changes in two.run(travel):
+        np.testing.assert_allclose(got, curve, rtol=1e-5)
+        assert first <= 2 and again == 0  # the tensors of a channel, and the loss
+        assert sent == 5 * 4 or sent == 5 * 5
+        np.testing.assert_allclose(later, changing, rtol=1e-5)
+        assert changes == 2 + (1 if sent == 25 else 0)
+
+
+# ---- frozen stages, recomputation, several losses ----
+class Unwilling(Block):
+    def __init__(self):
+        super().__init__()
+        for p in self.parameters():
+            p.stop_gradient = True
+
+
+def frozen():
+    return [LayerDesc(Unwilling), LayerDesc(Block), LayerDesc(nn.Dropout, 0.0), LayerDesc(Block)]
+
+
+def variants(rank):
+    from_start = start(strategy(2), frozen, seg_method=[0, 1])
+    first = train(*from_start)[0], state(from_start[0])
+    again = start(strategy(2), recompute_interval=2)
+    second = train(*again)[0], state(again[0])
+    model, optimizer, rate = start(strategy(2), loss_fn=[square, lambda out, label: out.sum()])
+    both = model.train_batch(data(0), optimizer, rate, loss_fn_idx=0)
+    each = model.train_batch(data(1), optimizer, rate, return_micro_batch_loss=True)
+    return first, second, [b.item() for b in both], [e.shape for e in each], each[0].sum().item()
+
+
+def test_frozen_stages_recomputation_and_several_losses(two):
+    curve, want = alone(frozen)
+    whole, values = alone()
+    found = two.run(variants)
+    for first, second, both, shapes, total in found:
+        np.testing.assert_allclose(first[0], curve, rtol=1e-5)
+        np.testing.assert_allclose(second[0], whole, rtol=1e-5)
+        np.testing.assert_allclose([both[0], total], whole[:2], rtol=1e-5)
+        assert len(both) == 2 and shapes == [[4], [4]]
+    same(in_one([f[0][1] for f in found]), want)
+    same(in_one([f[1][1] for f in found]), values)
+
+
+# ---- evaluation ----
+def evaluate(rank, parts):
+    layer = {"num_virtual_pipeline_stages": 2} if parts == 2 else {}
+    model, optimizer, rate = start(strategy(2), **layer)
+    loss = model.eval_batch(data(0), compute_loss=True)
+    outputs = model.eval_batch(iter(list(zip(*(paddle.split(t, 4) for t in data(0))))))
+    return loss.item(), [o.numpy() for o in outputs], all(o.stop_gradient for o in outputs), model._layers.training
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_evaluation(two, parts):
+    net = PipelineLayer(blocks(), num_stages=1)
+    x, y = data(0)
+    want = net(x)
+    found = two.run(evaluate, parts)
+    for loss, _, stops, training in found:
+        np.testing.assert_allclose(loss, square(want, y).item(), rtol=1e-5)
+        assert stops and not training
+    assert found[0][1] == []
+    np.testing.assert_allclose(np.concatenate(found[1][1]), want.numpy(), rtol=1e-5, atol=1e-6)
+
+
+# ---- mixed precision ----
+class Spoiled(Block):
+    """Its gradient is infinite where an element of its input is very large."""
+
+    def forward(self, x):
+        return super().forward(x) + (x * 1e-30).sum() * 1e-9
+
+
+def half(rank):
+    model, optimizer, rate = start(strategy(2))
+    scaler = paddle.amp.GradScaler(init_loss_scaling=1024.0, decr_every_n_nan_or_inf=1)
+    curve, scales = [], []
+    bad = model._layers.parameters()[0]
+    for step in range(6):
+        if step == 2 and rank == 0:  # only one of the stages has an infinity
+            hook = bad.register_hook(lambda g: g * float("inf"))
+        before = bad.numpy()
+        with paddle.amp.auto_cast(dtype="bfloat16", level="O1"):
+            curve.append(model.train_batch(data(0), optimizer, scaler=scaler).item())
+        if step == 2:
+            kept = bool((before == bad.numpy()).all())
+            if rank == 0:
+                hook.remove()
+        scales.append(scaler.state_dict()["scale"].item())
+    return curve, scales, kept
+
+
+def test_mixed_precision_and_an_overflow_in_one_stage(two):
+    a, b = two.run(half)
+    assert a == b and a[2] and a[1] == [1024, 1024, 512, 512, 512, 512]
+    assert a[0][3] == a[0][2] and a[0][5] < a[0][0]
+
+
+# ---- files ----
+def saved(rank, folder):
+    model, optimizer, rate = start(strategy(2), tied, cross_entropy)
+    train(model, optimizer, rate, steps=2, batch=words)
+    model._layers.save_state_dict(folder)
+    return state(model)
+
+
+def test_files_of_layers_fit_another_number_of_stages(two, tmp_path):
+    found = two.run(saved, str(tmp_path))
+    assert sorted(p.name for p in tmp_path.iterdir())[0] == "layer_00-tensor_00-model_states.pdparams"
+    net = PipelineLayer(tied(), num_stages=1)
+    net.set_state_dir(str(tmp_path))
+    same(state(net), in_one(found), 0, 0)
+    assert raised(net.set_state_dir, str(tmp_path / "no"))[0] == "FileNotFoundError"
+
+
+# ---- hooks and memory ----
+def hooked(rank):
+    model, optimizer, rate = start(strategy(2, micros=8))
+    seen, alive, most = [], [], []
+
+    def begin(step_id, input_tensor, **known):
+        alive.append(weakref.ref(input_tensor))
+        most.append(sum(r() is not None for r in alive))
+
+    places = PipelineParallelMicroStepLocations
+    for place in places:
+        model.register_hook(place, lambda step_id, place=place, **known: seen.append((place.value, step_id)))
+    model.register_hook(places.FORWARD_BEGIN, begin)
+    model.register_forward_pipeline_parallel_hook(3, lambda i: seen.append(("forward hook", i)))
+    model.register_backward_pipeline_parallel_hook(0, lambda i: seen.append(("backward hook", i)))
+    model.train_batch(data(0), optimizer)
+    for hooks in model.callbacks.hooks.values():
+        hooks.clear()
+    return seen, max(most), raised(model.register_bubble_pipeline_parallel_hook, 0, print)[0]
+
+
+def test_hooks_and_what_is_kept(two):
+    found = two.run(hooked)
+    for rank, (seen, most, error) in enumerate(found):
+        assert [i for what, i in seen if what == "backward_end"] == list(range(8)) and error == "ValueError"
+        assert seen.index(("forward hook", 3)) < seen.index(("forward_begin", 3)) < seen.index(("forward_end", 3))
+        assert ("backward hook", 0) in seen
+        if rank == 1:
+            assert most <= 2  # the inputs that were received: at most one for each stage, and the one that just came
+
+
+# ---- errors ----
+class Faulty(Block):
+    fail = False
+
+    def forward(self, x):
+        if Faulty.fail and self.training:
+            raise KeyError("the table has no such word")
+        return super().forward(x)
+
+
+def faulty():
+    return [LayerDesc(Block), LayerDesc(Block), LayerDesc(Block), LayerDesc(Faulty)]
+
+
+def errors(rank):
+    model, optimizer, rate = start(strategy(2), faulty)
+    x, y = data(0)
+    uneven = raised(model.train_batch, [x[:15], y[:15]], optimizer)
+    only_first = raised(model.train_batch, [x[:15] if rank == 0 else x, y], optimizer)
+    Faulty.fail = True
+    failed = raised(model.train_batch, [x, y], optimizer)
+    Faulty.fail = False
+    no_loss = raised(model.train_batch, [x, y], optimizer, loss_fn_idx=3)
+    for p in model.parameters():
+        p.clear_gradient(False)
+    return uneven, only_first, failed, no_loss, train(model, optimizer, rate)[0]
+
+
+def test_a_stage_that_fails_ends_the_batch_in_all(two):
+    curve, _ = alone(faulty)
+    for rank, (uneven, only_first, failed, no_loss, after) in enumerate(two.run(errors)):
+        wanted = "have 15 rows, but pipeline_configs has accumulate_steps 4 x micro_batch_size 4 = 16"
+        assert uneven[0] == "ValueError" and wanted in uneven[1]
+        assert wanted in only_first[1]
+        assert ("stage 0 of the pipeline (rank 0) failed: ValueError" in only_first[1]) == (rank == 1)
+        if rank == 0:
+            assert failed[0] == "StageFailed" and "stage 1 of the pipeline (rank 1) failed: KeyError" in failed[1]
+        else:
+            assert failed[0] == "KeyError"
+        assert "the table has no such word" in failed[1] and "loss_fn_idx must be from 0 to 0" in no_loss[1]
+        np.testing.assert_allclose(after, curve, rtol=1e-5)
