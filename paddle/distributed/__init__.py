@@ -11,7 +11,9 @@ _WHERE = {
         is_initialized isend new_group recv recv_object_list reduce reduce_scatter scatter scatter_object_list send
         send_object_list stream wait""",
     "communication.group": "Group",
+    "entry_attr": "CountFilterEntry ProbabilityEntry ShowClickEntry",
     "fleet.base.topology": "ParallelMode",
+    "fleet.layers.mpu.mp_layers": "split",
     "flex_checkpoint.dcp.load_state_dict": "load_merged_state_dict load_state_dict",
     "flex_checkpoint.dcp.save_state_dict": "save_state_dict",
     "flex_checkpoint.dcp.sharded_weight": "ShardedWeight build_sharded_state_dict",

@@ -13,7 +13,10 @@ _METHODS = frozenset(
     """all_reduce barrier_worker distributed_model distributed_optimizer distributed_scaler
     get_hybrid_communicate_group get_hybrid_parallel_topology init is_coordinator is_first_worker is_server is_worker
     local_device_ids local_rank minimize node_num server_endpoints server_index server_num util worker_endpoints
-    worker_index worker_num world_device_ids""".split()
+    worker_index worker_num world_device_ids
+    check_save_pre_patch_done get_fl_client init_coordinator init_server init_worker load_inference_model load_model
+    load_one_table make_fl_strategy print_table_stat run_server save_cache_model save_cache_table save_dense_params
+    save_inference_model save_one_table save_persistables set_date shrink stop_worker""".split()
 )
 _OTHER_WORDS = {
     "nranks": "worker_num",

@@ -17,6 +17,7 @@ from ..parallel import DataParallel, init_parallel_env
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker
 from .base.topology import CommunicateTopology, HybridCommunicateGroup, ParallelMode
+from .runtime.front import ServerMethods
 
 _AXES = {"dp": "data", "pp": "pipe", "sharding": "sharding", "sep": "sep", "cp": "context", "mp": "model"}
 
@@ -47,12 +48,18 @@ class UtilBase:
     def all_gather(self, input: Any, comm_world: str = "worker") -> list:
         """The values of all processes."""
         _only_workers(comm_world)
+        servers = _servers(self._fleet)
+        if servers is not None:
+            return servers.gather(input)
         return objects.exchange(input, group_of(None, "all_gather"), "all_gather") if world.is_connected() else [input]
 
     def barrier(self, comm_world: str = "worker") -> None:
         """Wait for all processes."""
         _only_workers(comm_world)
-        if world.is_connected():
+        servers = _servers(self._fleet)
+        if servers is not None:
+            servers.barrier()
+        elif world.is_connected():
             barrier()
 
     def get_file_shard(self, files: list[str]) -> list[str]:
@@ -69,6 +76,13 @@ class UtilBase:
         """Print in one process only."""
         if _identity()[0] == rank_id:
             print(message, flush=True)
+
+
+def _servers(fleet: Fleet | None) -> Any:
+    """What connects the workers of a job with parameter servers, None in others."""
+    if fleet is None or fleet._servers is None or fleet._servers.client is None:
+        return None
+    return fleet._servers
 
 
 def _only_workers(comm_world: str) -> None:
@@ -91,7 +105,7 @@ def _pipeline(model: Any, groups: HybridCommunicateGroup, strategy: DistributedS
         )
     stages, configs = groups.get_pipe_parallel_world_size(), strategy.hybrid_configs["pp_configs"]
     if stages == 1:
-        return kinds.NoPipelineParallel(model, groups, strategy=strategy)
+        return kinds.NoPipelineParallel(model, strategy, groups)
     if configs.use_dualpipev:
         raise errors.NotImplemented_("fleet.distributed_model: pp_configs with use_dualpipev")
     if model.get_num_virtual_stages() == 1:
@@ -104,10 +118,12 @@ def _pipeline(model: Any, groups: HybridCommunicateGroup, strategy: DistributedS
             "fleet.distributed_model: accumulate_steps of pipeline_configs must be at least the number of stages "
             f"({stages}), got {steps}"
         )
+    if configs.best_unbalanced_scheduler:
+        return kinds.VPPFhenBInBalancedMemory(model, groups, strategy=strategy)
     return kinds.PipelineParallelWithInterleaveFthenB(model, groups, strategy=strategy)
 
 
-class Fleet:
+class Fleet(ServerMethods):
     """Distributed training behind one object; the functions of `paddle.distributed.fleet` are the methods of one."""
 
     def __init__(self) -> None:
@@ -274,6 +290,8 @@ class Fleet:
         Raises:
             TypeError: no Layer, or no PipelineLayer with pp_degree > 1.
         """
+        if self._role_maker is not None and not self._is_collective:
+            return self._server_model(model)
         groups, s = self.get_hybrid_communicate_group(), self._user_defined_strategy
         if not isinstance(model, Layer):
             raise errors.TypeError_(f"fleet.distributed_model: model must be a Layer, got {errors.describe(model)}")
@@ -311,7 +329,8 @@ class Fleet:
         if strategy is not None:
             self._user_defined_strategy = strategy
         if not self._is_collective:
-            raise errors.NotImplemented_("fleet.distributed_optimizer: parameter servers")
+            self.user_defined_optimizer = self._server_optimizer(optimizer, strategy)
+            return self.user_defined_optimizer
         if world.current().size > 1:
             from .meta_optimizers.dygraph_optimizer.hybrid_parallel_optimizer import HybridParallelOptimizer
 

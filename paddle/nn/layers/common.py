@@ -9,6 +9,7 @@ from ...engine.tensor import Tensor
 from .. import functional as F
 from ..initializer import Constant
 from ..layer import Layer, other_names
+from ..parameter import ParamAttr
 
 
 def with_name(text: str, name: str | None) -> str:
@@ -162,6 +163,9 @@ class Embedding(Layer):
             self.weight = weight
         if _freeze:
             self.weight.stop_gradient = True
+        if sparse:  # a table that parameter servers may hold
+            self.weight.row_sparse = True
+            self.weight.row_initializer = getattr(ParamAttr._to_attr(weight_attr), "initializer", None)
 
     @property
     def padding_idx(self) -> int | None:

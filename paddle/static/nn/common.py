@@ -14,6 +14,7 @@ from ...engine.op import op
 from ...engine.tensor import Tensor
 from ...nn import functional as F
 from ...nn.initializer import Constant
+from ...nn.parameter import ParamAttr
 from ...ops.joining import add_n
 from ...ops.linalg import matmul
 from ...ops.manipulation import flatten, squeeze
@@ -109,7 +110,7 @@ def embedding(
     Args:
         input: numbers of rows, of any shape.
         size: [rows, columns].
-        is_sparse, is_distributed: accepted.
+        is_sparse, is_distributed: parameter servers, where there are any, hold the table by rows.
         padding_idx: a row that gives zeros; negative values count from the end.
         param_attr: a ParamAttr for the table.
         dtype: of the table.
@@ -117,7 +118,15 @@ def embedding(
     layer = Builder("embedding")
     layer.check("input", input, "int16 int32 int64")
     table = layer.parameter(param_attr, list(size), dtype)
+    if is_sparse or is_distributed:
+        _by_rows(table, param_attr)
     return layer.finish(F.embedding(input, table, padding_idx))
+
+
+def _by_rows(table: Any, param_attr: Any, entry: Any = None) -> None:
+    """Mark a parameter as a table that parameter servers may hold."""
+    table.row_sparse, table.entry = True, entry
+    table.row_initializer = getattr(ParamAttr._to_attr(param_attr), "initializer", None)
 
 
 @errors.clean
@@ -135,12 +144,32 @@ def sparse_embedding(
     """Rows of a table that parameter servers hold; in one process the same as `embedding`.
 
     Args:
-        input: numbers of rows; a last axis of length 1 is dropped.
+        input: ids, int64; a last axis of length 1 is dropped. Servers take any id, whatever `size` says.
         size: [rows, columns].
+        padding_idx: an id that gives zeros and is never sent.
+        is_test: accepted; looking rows up does not make them.
+        entry: which ids get a row: `paddle.distributed.CountFilterEntry`, `ProbabilityEntry` or `ShowClickEntry`; default:
+            all.
+        table_class: "MemorySparseTable".
+        param_attr: a ParamAttr, whose initializer gives rows their first values.
+        dtype: float32.
+        slot: accepted.
+
+    Raises:
+        TypeError: ids of another type, an `entry` of another kind.
+        ValueError: another `table_class`.
     """
     layer = Builder("embedding")
     layer.check("input", input, "int32 int64")
+    if table_class not in ("MemorySparseTable", "CommonSparseTable"):
+        raise errors.ValueError_(f"sparse_embedding: table_class must be 'MemorySparseTable', got {table_class!r}")
+    if entry is not None and not hasattr(entry, "_to_attr"):
+        raise errors.TypeError_(
+            "sparse_embedding: entry must be a CountFilterEntry, ProbabilityEntry or ShowClickEntry, got "
+            f"{errors.describe(entry)}"
+        )
     table = layer.parameter(param_attr, list(size), dtype)
+    _by_rows(table, param_attr, entry)
     ids = squeeze(input, -1) if input.ndim > 1 and input.shape[-1] == 1 else input
     return layer.finish(F.embedding(ids, table, padding_idx))
 

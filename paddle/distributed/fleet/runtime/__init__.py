@@ -1,0 +1,1 @@
+"""What runs behind `fleet` in the processes of a job."""
