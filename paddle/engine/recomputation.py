@@ -20,6 +20,7 @@ from .dispatch import _dispatch
 from .executable import Kernel
 from .modes import modes, set_mode
 from .random import GeneratorState, generator
+from .tape import Packed
 from .tensor import Tensor, _make
 
 Key = tuple[int, int]  # the number of a call and of one of its results
@@ -59,9 +60,12 @@ class Segment:
         self.readers: Counter[Key] = Counter()
         self.number = 0
         self.mode: Any = None
+        self.hooks: Any = None  # of saved_tensors_hooks around it, which see what is kept from outside
+        self.packed: dict[int, tuple[Any, Packed]] = {}
 
     def __enter__(self) -> Segment:
         if modes.grad and modes.segment is None:
+            self.hooks = modes.saved_hooks
             self.mode = set_mode(segment=self, saved_hooks=(self.pack, self.unpack))
             self.mode.__enter__()
         return self
@@ -71,6 +75,7 @@ class Segment:
             self.mode.__exit__(*exc)
             self.mode = None
             self.made.clear()
+            self.packed.clear()
             self._prune()
 
     # ---- writing down ----
@@ -91,15 +96,27 @@ class Segment:
                 self.made[id(array)] = (weakref.ref(array), (number, i))
         for ref in fresh:
             self._settle(ref)
+            if ref.key is None:
+                ref.array = self._keep(ref.array)
         return out
 
     def _write(self, arg: Any) -> Any:
         if isinstance(arg, Tensor):
             array = arg._value
-            return Ref(self._find(array), array)
+            key = self._find(array)
+            return Ref(key, self._keep(array) if key is None else None)
         if isinstance(arg, (list, tuple)) and any(isinstance(a, (Tensor, np.ndarray, list, tuple)) for a in arg):
             return [self._write(a) for a in arg]
         return arg.copy() if isinstance(arg, np.ndarray) else arg
+
+    def _keep(self, array: Any) -> Any:
+        """What is kept of an array from outside."""
+        if self.hooks is None:
+            return array
+        found = self.packed.get(id(array))
+        if found is None or found[0]() is not array:
+            found = self.packed[id(array)] = weakref.ref(array), Packed(self.hooks, array)
+        return found[1]
 
     def _find(self, array: Any) -> Key | None:
         found = self.made.get(id(array))
@@ -139,7 +156,7 @@ class Segment:
     def unpack(self, ref: Ref) -> Tensor:
         """The array that `pack` got."""
         if ref.key is None:
-            return _make(ref.array)
+            return _make(_unpacked(ref.array))
         if ref.key not in self.values:
             self._replay()
         value = self.values[ref.key]
@@ -166,12 +183,17 @@ class Segment:
     def _outside(self) -> dict[int, Any]:
         """The arrays from outside, by their ids. In a function that is being compiled they pass a barrier together with
         the gradients that arrive, or the compiler would find that the replay computes what is known, or do so at once."""
-        arrays = {id(r.array): r.array for call in self.calls.values() for r in _refs(call.args) if r.key is None}
+        refs = [r for call in self.calls.values() for r in _refs(call.args) if r.key is None]
+        arrays = {i: _unpacked(a) for i, a in {id(r.array): r.array for r in refs}.items()}
         traced = {i: a for i, a in arrays.items() if isinstance(a, jax.core.Tracer)}
         if traced:
             arriving = [getattr(c, "_value", c) for c in modes.arriving or () if c is not None]
             arrays.update(zip(traced, jax.lax.optimization_barrier((list(traced.values()), arriving))[0]))
         return arrays
+
+
+def _unpacked(array: Any) -> Any:
+    return array.hook(array.value)._value if array.__class__ is Packed else array
 
 
 def _refs(args: Any) -> list[Ref]:
