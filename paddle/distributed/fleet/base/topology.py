@@ -12,6 +12,7 @@ from ....engine import errors
 from ...communication.group import Group, get_rank, get_world_size, new_group
 
 AXES = ("data", "pipe", "sharding", "sep", "context", "model")
+MODEL_AXES = ("pipe", "sharding", "model")  # along which the parts of a model, or of its optimizer, lie
 
 
 class ParallelMode:
@@ -135,7 +136,8 @@ class HybridCommunicateGroup:
         self._groups: dict[frozenset, Group] = {}
         for axis in AXES:
             self._make(axis)
-        self._make("data", "sep"), self._make("pipe", "model"), self._make("context", "model")
+        for axes in (("data", "sep"), ("pipe", "model"), ("context", "model"), MODEL_AXES):
+            self._make(*axes)
         self._checks = {
             False: self._make(*(a for a in self._place if a != "data")),
             True: self._make(*(a for a in self._place if a != "sharding")),
@@ -234,6 +236,10 @@ class HybridCommunicateGroup:
     def get_cp_mp_parallel_group(self) -> Group:
         """The group over the axes of context and tensor parallelism."""
         return self._make("context", "model")
+
+    def get_model_parts_group(self) -> Group:
+        """The group over the axes of pipeline, sharding and tensor parallelism: the parts of one model."""
+        return self._make(*MODEL_AXES)
 
     def get_moe_sharding_parallel_world_size(self) -> int:
         """0: experts are not spread here."""

@@ -16,7 +16,7 @@ from .....ops.checks import check_ids
 from .....ops.joining import concat
 from .....ops.selection import where
 from ....communication.differentiable import carry, plain
-from ....communication.group import Group, get_rank, get_world_size, group_of, new_group
+from ....communication.group import Group, get_rank, get_world_size, group_of, is_initialized, new_group
 from ....communication.reduce_op import ReduceOp
 from ...base.topology import current_groups
 
@@ -28,7 +28,7 @@ def model_parallel_group(mp_group: Group | None, who: str) -> Group:
     if mp_group is not None:
         return group_of(mp_group, who)
     groups = current_groups()
-    if groups is not None:
+    if groups is not None and is_initialized():
         return groups.get_model_parallel_group()
     if get_world_size() > 1:
         raise errors.RuntimeError_(f"{who}: call fleet.init(is_collective=True, strategy=...) first, or give mp_group")

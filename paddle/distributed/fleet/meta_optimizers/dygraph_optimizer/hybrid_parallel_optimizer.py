@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from .....engine import errors
@@ -15,6 +16,20 @@ from ...base.topology import ParallelMode
 from ...utils.hybrid_parallel_util import fused_allreduce_gradients
 
 __all__: list[str] = []
+
+
+@jax.jit
+def _total(arrays: list) -> Any:
+    """The sum of the squares, [1]."""
+    return jnp.asarray(sum(map(_squares, arrays), 0.0), jnp.float32).reshape(1)
+
+
+@jax.jit
+def _scaled(arrays: list, total: Any, limit: Any) -> list:
+    """The arrays, scaled down where the norm, whose square is `total`, is above the limit."""
+    norm = jnp.sqrt(total.reshape(()))
+    scale = jnp.where(norm > limit, limit / jnp.maximum(norm, limit), jnp.where(norm <= limit, 1.0, norm))
+    return [a * scale.astype(a.dtype) for a in arrays]
 
 
 class HybridParallelClipGrad(ClipGradBase):
@@ -38,30 +53,17 @@ class HybridParallelClipGrad(ClipGradBase):
 
     def __call__(self, params_grads: list) -> list:
         pairs = [(p, g.merged() if g.is_selected_rows() else g) for p, g in params_grads if g is not None]
-        chosen = [(p, g) for p, g in pairs if getattr(p, "need_clip", True)]
-        total = self._total([(p, g) for p, g in chosen if getattr(p, "is_firstly_shared", True)])
-        norm, limit = jnp.sqrt(total), jnp.float32(self.clip_norm)
-        scale = jnp.where(norm > limit, limit / jnp.maximum(norm, limit), jnp.where(norm <= limit, 1.0, norm))
-        for _, g in chosen:
-            g._write_array(g._value * scale.astype(g._value.dtype))
+        chosen = [g for p, g in pairs if getattr(p, "need_clip", True)]
+        counted = [(p, g) for p, g in pairs if getattr(p, "need_clip", True) and getattr(p, "is_firstly_shared", True)]
+        if self._hcg.get_model_parallel_rank() > 0:  # what is not divided counts once
+            counted = [(p, g) for p, g in counted if p.is_distributed]
+        group = self._hcg.get_model_parts_group()
+        total = _total([g._value for _, g in counted])
+        if group.nranks > 1:
+            (total,) = run(group, "HybridParallelClipGrad", "all_reduce", [_make(total)], "sum")
+        for g, array in zip(chosen, _scaled([g._value for g in chosen], total, self.clip_norm)):
+            g._write_array(array)
         return pairs
-
-    def _total(self, pairs: list) -> Any:
-        """The sum of the squares over the whole model."""
-        groups = self._hcg
-        divided = sum((_squares(g._value) for p, g in pairs if p.is_distributed), jnp.float32(0))
-        whole = sum((_squares(g._value) for p, g in pairs if not p.is_distributed), jnp.float32(0))
-        if groups.get_model_parallel_rank() > 0:
-            whole = jnp.float32(0)
-        total = (divided + whole).astype(jnp.float32).reshape(1)
-        for group in (
-            groups.get_model_parallel_group(),
-            groups.get_pipe_parallel_group(),
-            groups.get_sharding_parallel_group(),
-        ):
-            if group.nranks > 1:
-                (total,) = run(group, "HybridParallelClipGrad", "all_reduce", [_make(total)], "sum")
-        return total.reshape(())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_clip"], name)
