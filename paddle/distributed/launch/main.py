@@ -91,6 +91,11 @@ def local_devices(chosen: str | None) -> list[str]:
     return []
 
 
+def how_it_ended(container: Container) -> str:
+    code = exit_code(container.process.returncode)  # type: ignore[union-attr]
+    return f"exit code {code}" if code < 128 else f"signal {code - 128}"
+
+
 class Controller:
     """The launcher of one node. `round` counts the starts of the job."""
 
@@ -98,6 +103,7 @@ class Controller:
         self.args = args
         self.devices = local_devices(args.devices)
         self.round = 0
+        self.revived = 0  # how often a parameter server was started again by itself
         self.store, self.leads = self._open_store()
         self.host = args.host or self._own_address()
         self.index = 0
@@ -237,9 +243,15 @@ class Controller:
             "PADDLE_TRAINER_ENDPOINTS": ",".join(trainers),
             "PADDLE_TRAINERS_NUM": str(len(trainers)),
             "PADDLE_LOG_DIR": os.path.abspath(args.log_dir),
+            "PADDLE_XLA_PS_RESTARTS": str(args.restarts),
         }
+        if os.environ.get("PADDLE_XLA_PS", "").lower() == "ray":  # the servers are actors, which worker 0 makes
+            common |= self._ray() | {"PADDLE_XLA_PS_JOB": f"{args.job_id}-{secrets.token_hex(6)}"}
+            endpoints = []
+        else:
+            endpoints = servers
         out = []
-        for i, endpoint in enumerate(servers):
+        for i, endpoint in enumerate(endpoints):
             host, port = endpoint.rsplit(":", 1)
             own = {"TRAINING_ROLE": "PSERVER", "POD_IP": host, "PADDLE_PORT": port, "PADDLE_SERVER_ID": str(i)}
             out.append(self._container({**common, **own}, "serverlog", i, f"server {i}", True))
@@ -247,6 +259,29 @@ class Controller:
             own = {"TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": str(i), "PADDLE_CURRENT_ENDPOINT": endpoint}
             out.append(self._container({**common, **own}, "trainerlog", i, f"trainer {i}"))
         return out
+
+    @staticmethod
+    def _ray() -> dict[str, str]:
+        """The address of the cluster; one is started on this machine, for this job, when RAY_ADDRESS names none."""
+        if os.environ.get("RAY_ADDRESS"):
+            return {}
+        try:
+            import ray
+        except ImportError:
+            raise RuntimeError("PADDLE_XLA_PS=ray needs the package ray: pip install paddle-xla[ps]") from None
+        if not ray.is_initialized():
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+        return {"RAY_ADDRESS": ray.get_runtime_context().gcs_address}
+
+    def _revive(self, pod: Pod, failed: Container) -> bool:
+        """Start a parameter server again, alone, when there are copies of its tables."""
+        if not failed.is_server or not os.environ.get("PADDLE_XLA_PS_SNAPSHOTS") or self.revived >= self.args.restarts:
+            return False
+        self.revived += 1
+        say(f"{failed.what} failed with {how_it_ended(failed)}; it starts again from its last snapshot")
+        failed.environment["PADDLE_XLA_PS_STARTS"] = str(self.revived)
+        pod.start_again(failed)
+        return True
 
     # ---- watching ----
     def run(self) -> int:
@@ -285,6 +320,8 @@ class Controller:
                     say(f"{store.get(f'failed/{now}').decode()}: the job ends")
                     return 1
             failed = pod.failed()
+            if failed is not None and self._revive(pod, failed):
+                continue
             if failed is not None:
                 return self._report(failed)
             if pod.done() and not over:
@@ -319,7 +356,7 @@ class Controller:
     def _report(self, failed: Container) -> int | None:
         time.sleep(0.2)  # what the process wrote last
         code = exit_code(failed.process.returncode)  # type: ignore[union-attr]
-        how = f"exit code {code}" if code < 128 else f"signal {code - 128}"
+        how = how_it_ended(failed)
         say(f"{failed.what} failed with {how}; the end of {failed.log}:")
         sys.stderr.write(Pod.tail(failed).rstrip("\n") + "\n")
         sys.stderr.flush()

@@ -46,21 +46,31 @@ class Pod:
 
     def start(self) -> None:
         for c in self.containers:
-            os.makedirs(os.path.dirname(c.log) or ".", exist_ok=True)
-            c.file = open(c.log, "wb" if self._overwrite else "ab")
-            c.start = c.file.tell()
-            c.process = subprocess.Popen(
-                c.command,
-                env={**os.environ, **c.environment},
-                stdout=c.file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # so that it can be ended with its own children
-                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
-            )
+            self._start(c, "wb" if self._overwrite else "ab")
         shown = next((c for c in self.containers if not c.is_server), None)
         if shown is not None:
             self._following = threading.Thread(target=self._follow, args=(shown,), daemon=True)
             self._following.start()
+
+    @staticmethod
+    def _start(c: Container, mode: str) -> None:
+        os.makedirs(os.path.dirname(c.log) or ".", exist_ok=True)
+        c.file = open(c.log, mode)
+        c.start = c.file.tell()
+        c.process = subprocess.Popen(
+            c.command,
+            env={**os.environ, **c.environment},
+            stdout=c.file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # so that it can be ended with its own children
+            preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+        )
+
+    def start_again(self, container: Container) -> None:
+        """Start one that has ended once more; the others go on."""
+        if container.file is not None:
+            container.file.close()
+        self._start(container, "ab")
 
     def _follow(self, container: Container) -> None:
         """Show the log of the first process as it grows."""

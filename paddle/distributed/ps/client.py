@@ -100,8 +100,7 @@ class Client:
 
     def _each(self, method: str, arguments: dict[int, tuple]) -> list:
         self.messages += len(arguments)
-        futures = [self.transport.call(server, method, *args) for server, args in arguments.items()]
-        return [f.result() for f in futures]
+        return self.transport.call({server: (method, *args) for server, args in arguments.items()})
 
     def _plan(self, table: str, ids: np.ndarray) -> Plan:
         """The plan of a batch; a push usually follows a pull of the same ids."""

@@ -130,7 +130,10 @@ def update_of(optimizer: Any, parameter: Any, who: str) -> tuple:
     group = optimizer._groups[optimizer._group_of.get(id(parameter), 0)]
     known = dict(zip(optimizer._hyper, optimizer._hyper_of(group)))
     known |= dict(zip(optimizer._per_parameter, kind.numbers))
-    numbers = {n: float(known[n] if n in known else getattr(optimizer, "_" + n)) for n in RULES[name].numbers}
+    numbers = {}
+    for n in RULES[name].numbers:
+        value = known[n] if n in known else getattr(optimizer, "_" + n, None)
+        numbers[n] = float(getattr(optimizer, n) if value is None else value)
     if known.get("rescale_grad", 1.0) != 1.0:
         raise errors.NotImplemented_(f"{who}: rescale_grad in parameter servers")
     rate = float(kind.rate) * known.get("lr_ratio", 1.0)

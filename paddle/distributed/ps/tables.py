@@ -184,7 +184,8 @@ class SparseTable:
     def put(self, ids: np.ndarray, rows: np.ndarray) -> None:
         """Overwrite the rows of different ids."""
         with self.lock:
-            self.columns["rows"][self._find_or_make(ids)] = rows
+            at = self._find_or_make(ids)  # which may replace the arrays
+            self.columns["rows"][at] = rows
 
     def shrink(self, threshold: float | None = None) -> int:
         """Forget rows that matter little; how many. With a policy of shows and clicks both decay by 0.98, and rows go whose

@@ -1,5 +1,5 @@
-"""Ways from a worker to the servers: within a process, over TCP, through Ray. Each has `call(server, method, *args)`,
-which gives a future, `where(server)` for messages, and `close()`."""
+"""Ways from a worker to the servers: within a process, over TCP, through Ray. Each has `call(calls)`, which takes
+{server: (method, *arguments)} and gives the list of the results, `where(server)` for messages, and `close()`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import contextlib
 import os
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from typing import Any
 
 from ...engine import errors
 from ..rpc.agent import split_endpoint
 from ..rpc.channel import Channel, Listener, Lost
 from ..rpc.secret import job_token
-from .server import Server
+from .server import Server, forget
 
 _RECOVERY = 60.0  # seconds to wait for a server that is started again
 
@@ -25,50 +25,14 @@ class Local:
     def __init__(self, servers: list[Server]):
         self.servers = servers
 
-    def call(self, server: int, *call: Any) -> Future:
-        future: Future = Future()
-        try:
-            future.set_result(self.servers[server].handle(call))
-        except Exception as error:
-            future.set_exception(error)
-        return future
+    def call(self, calls: dict[int, tuple]) -> list:
+        return [self.servers[server].handle(call) for server, call in calls.items()]
 
     def where(self, server: int) -> str:
         return f"parameter server {server} (in this process)"
 
     def close(self) -> None:
         pass
-
-
-class _Retried:
-    """The future of a call that is sent again to a server that was started again."""
-
-    def __init__(self, transport: TCP, server: int, call: tuple):
-        self._transport, self._server, self._call = transport, server, call
-        self._send()
-
-    def _send(self) -> None:
-        try:
-            self._future = self._transport.channel(self._server).call(self._call)
-        except Lost as error:
-            self._future = Future()
-            self._future.set_exception(error)
-
-    def result(self, timeout: float | None = None) -> Any:
-        end = time.monotonic() + _RECOVERY
-        while True:
-            try:
-                return self._future.result(timeout)
-            except Lost as error:
-                if not self._transport.recovers or time.monotonic() > end:
-                    raise errors.RuntimeError_(
-                        f"{error}; set PADDLE_XLA_PS_SNAPSHOTS to a folder and launch with --max_restart to go on from its "
-                        "last snapshot"
-                        if not self._transport.recovers
-                        else f"{error} and was not started again within {_RECOVERY:g} seconds"
-                    ) from None
-                self._transport.forget(self._server, end - time.monotonic())
-                self._send()
 
 
 class TCP:
@@ -100,7 +64,7 @@ class TCP:
                 self._channels[server] = found
             return found
 
-    def forget(self, server: int, seconds: float) -> None:
+    def _forget(self, server: int, seconds: float) -> None:
         """The connection has ended: the next one goes to the server that takes its place."""
         with self._lock:
             self._patience = max(seconds, 1.0)
@@ -109,8 +73,39 @@ class TCP:
             channel.close()
         time.sleep(0.2)
 
-    def call(self, server: int, *call: Any) -> _Retried:
-        return _Retried(self, server, call)
+    def call(self, calls: dict[int, tuple]) -> list:
+        futures = {server: self._send(server, call) for server, call in calls.items()}
+        wait(futures.values(), return_when=FIRST_EXCEPTION)  # what waits for a server that has ended may wait for long
+        failed = [s for s, f in futures.items() if f.done() and f.exception() is not None]
+        results = {s: self._result(s, calls[s], futures[s]) for s in (*failed, *(s for s in calls if s not in failed))}
+        return [results[server] for server in calls]
+
+    def _send(self, server: int, call: tuple) -> Future:
+        try:
+            return self.channel(server).call(call)
+        except Lost as error:
+            future: Future = Future()
+            future.set_exception(error)
+            return future
+
+    def _result(self, server: int, call: tuple, future: Future) -> Any:
+        """The result; the call is sent again to a server that has been started again."""
+        end = time.monotonic() + _RECOVERY
+        while True:
+            try:
+                return future.result()
+            except Lost as error:
+                if not self.recovers:
+                    raise errors.RuntimeError_(
+                        f"{error}. Training can go on from a copy of its tables when PADDLE_XLA_PS_SNAPSHOTS names a folder "
+                        "and the launcher has --max_restart"
+                    ) from None
+                if time.monotonic() > end:
+                    raise errors.RuntimeError_(
+                        f"{error} and was not there again within {_RECOVERY:g} seconds"
+                    ) from None
+                self._forget(server, end - time.monotonic())
+                future = self._send(server, call)
 
     def close(self) -> None:
         for channel in self._channels.values():
@@ -140,13 +135,15 @@ def serve(server: Server, endpoint: str, patience: float) -> None:
 
 
 class Ray:
-    """Servers as actors of Ray, which this worker makes or finds by their names.
+    """Servers as actors of Ray. Worker 0 makes and owns them: they end with it. The others find them by their names.
 
     Args:
         job: a name that the workers of the job share.
         servers, workers: how many there are.
         worker: the number of this worker.
         snapshots, period: see `Server`; with snapshots Ray starts an actor again that has ended.
+
+    The variable RAY_ADDRESS names the cluster; the launcher starts one where there is none.
     """
 
     def __init__(
@@ -156,48 +153,56 @@ class Ray:
             import ray
         except ImportError:
             raise errors.RuntimeError_("PADDLE_XLA_PS=ray needs the package ray: pip install paddle-xla[ps]") from None
-        self._ray = ray
+        self._ray, self._owner = ray, worker == 0
         self._started = not ray.is_initialized()
         if self._started:
             address = os.environ.get("RAY_ADDRESS")
             ray.init(address=address, namespace="paddle-xla", log_to_driver=False, logging_level="error")
-        limits = {"max_restarts": 3, "max_task_retries": 3} if snapshots else {}
-        kind = ray.remote(num_cpus=0, max_concurrency=2 * workers + 4, **limits)(Server)
-        self._first = worker == 0
         self.names = [f"{job}/server/{i}" for i in range(servers)]
-        self._actors = [
-            kind.options(name=name, get_if_exists=True, lifetime="detached").remote(
-                i, servers, workers, snapshots, period
-            )
-            for i, name in enumerate(self.names)
-        ]
+        self._folder = None if snapshots is None else os.path.join(snapshots, job)
+        if self._owner:
+            limits = {"max_restarts": 3, "max_task_retries": 3} if snapshots else {}
+            kind = ray.remote(num_cpus=0, max_concurrency=2 * workers + 4, **limits)(Server)
+            made = [kind.options(name=name) for name in self.names]
+            self._actors = [m.remote(i, servers, workers, self._folder, period) for i, m in enumerate(made)]
+        else:
+            self._actors = [self._find(name) for name in self.names]
+
+    def _find(self, name: str) -> Any:
+        end = time.monotonic() + 300.0
+        while True:
+            try:
+                return self._ray.get_actor(name)
+            except ValueError:
+                if time.monotonic() > end:
+                    raise errors.RuntimeError_(f"worker 0 did not make the actor {name} within 300 seconds") from None
+                time.sleep(0.2)
 
     def where(self, server: int) -> str:
         return f"parameter server {server} (actor {self.names[server]} of Ray)"
 
-    def call(self, server: int, *call: Any) -> _OfRay:
-        return _OfRay(self, server, self._actors[server].handle.remote(call))
+    def call(self, calls: dict[int, tuple]) -> list:
+        references = {server: self._actors[server].handle.remote(call) for server, call in calls.items()}
+        return [self._result(server, reference) for server, reference in references.items()]
+
+    def _result(self, server: int, reference: Any) -> Any:
+        kinds = self._ray.exceptions
+        try:
+            return self._ray.get(reference)
+        except kinds.RayTaskError as error:
+            raise (error.cause if isinstance(error.cause, Exception) else error) from error
+        except kinds.RayActorError as error:
+            raise errors.RuntimeError_(f"{self.where(server)} has ended ({type(error).__name__})") from None
 
     def close(self) -> None:
-        """The last worker to come here ends the actors."""
-        for actor in self._actors:
+        """Worker 0 stays until the others have left, and ends the actors."""
+        if self._owner:
             with contextlib.suppress(Exception):
-                if self._ray.get(actor.finished.remote(), timeout=10):
-                    self._ray.kill(actor)
+                while not all(self._ray.get([a.finished.remote() for a in self._actors], timeout=60)):
+                    time.sleep(0.1)
+            for actor in self._actors:
+                self._ray.kill(actor)
+            if self._folder is not None:
+                forget(self._folder)
         if self._started:
             self._ray.shutdown()
-
-
-class _OfRay:
-    def __init__(self, transport: Ray, server: int, reference: Any):
-        self._transport, self._server, self._reference = transport, server, reference
-
-    def result(self, timeout: float | None = None) -> Any:
-        ray = self._transport._ray
-        try:
-            return ray.get(self._reference, timeout=timeout)
-        except ray.exceptions.RayTaskError as error:
-            raise (error.cause if isinstance(error.cause, Exception) else error) from error
-        except ray.exceptions.RayActorError as error:
-            where = self._transport.where(self._server)
-            raise errors.RuntimeError_(f"{where} has ended unexpectedly ({type(error).__name__})") from None
