@@ -18,6 +18,7 @@ import numpy as np
 
 from . import errors, flags
 from .deferred import Deferred, settled
+from .meshed import OverMesh, axes_of
 from .modes import modes
 from .place import memory_limit
 from .random import fold
@@ -44,6 +45,7 @@ class Kernel:
         view: Callable | None = None,
         view_strides: Callable | None = None,
         shape_only: bool = False,
+        mesh: Any = None,
     ):
         self.fn = fn
         self.name = name
@@ -55,6 +57,7 @@ class Kernel:
         self.view = view
         self.view_strides = view_strides
         self.shape_only = shape_only
+        self.mesh = mesh  # of the processes with which the body communicates (see `meshed`)
         self.switches: tuple = ()  # position and name of the parameters that are bools
         self.entries: dict[tuple, Entry] = {}
 
@@ -127,14 +130,14 @@ class Unit:
 
     __slots__ = ("call", "name", "compiled", "opaque")
 
-    def __init__(self, call: Callable, name: str):
+    def __init__(self, call: Callable, name: str, mesh: Any = None):
         def unit(*arrays):
             return self.call(*arrays)
 
         self.call, self.name = call, name
         unit.__name__ = unit.__qualname__ = name
-        self.compiled: Callable = jax.jit(unit)
-        self.opaque = False
+        self.compiled: Callable = jax.jit(unit) if mesh is None else OverMesh(unit, mesh)
+        self.opaque = mesh is not None
         if flags.debug_level() >= 4:
             self.compiled = _printing(self.compiled, name)
 
@@ -160,7 +163,7 @@ class Entry(Unit):
         self.op = op
         self.key = key
         self.gradients: dict[tuple, Gradient] = {}
-        super().__init__(self._call, op.name)
+        super().__init__(self._call, op.name, op.mesh)
 
     def arguments(self, arrays: Any) -> list:
         source = iter(arrays)
@@ -181,7 +184,8 @@ class Entry(Unit):
     def gradient(self, mask: int, arrays: list, outputs: Any = None) -> Gradient:
         """The gradient for these shapes and types: what it needs may depend on them, as bodies branch on them."""
         if outputs is None:
-            outputs = jax.eval_shape(self.call, *map(_spec, arrays))
+            with axes_of(self.op.mesh):
+                outputs = jax.eval_shape(self.call, *map(_spec, arrays))
             outputs = outputs if type(outputs) is tuple else (outputs,)
         if len(self.gradients) >= MAX_SIGNATURES:  # data whose shapes never repeat must not fill the memory
             del self.gradients[next(iter(self.gradients))]
@@ -272,7 +276,8 @@ class Gradient:
         self.missing: dict[int, Any] = {}
         body = self.body(self.differentiable, mask)
         cotangents = [s for s, d in zip(specs[self.n_inputs :], self.differentiable) if d]
-        jaxpr = jax.make_jaxpr(body)(*specs, *cotangents).jaxpr
+        with axes_of(self.op.mesh):
+            jaxpr = jax.make_jaxpr(body)(*specs, *cotangents).jaxpr
         used = _used(jaxpr)
         self.needed = tuple(i for i in range(len(specs)) if jaxpr.invars[i] in used)
         self.missing = {
@@ -283,8 +288,8 @@ class Gradient:
         self.structure: Any = None  # of the closure of jax.vjp, whose arrays are kept
         self.several = False  # whether the operator gives a tuple
         if self.op.save == "residuals":
-            self.residual_forward = Unit(self._forward, self.op.name)
-            self.residual_backward = Unit(self._pull_back, self.op.name + "_grad")
+            self.residual_forward = Unit(self._forward, self.op.name, self.op.mesh)
+            self.residual_backward = Unit(self._pull_back, self.op.name + "_grad", self.op.mesh)
 
     @classmethod
     def whole(cls, entry: Entry, mask: int, n_inputs: int, differentiable: tuple) -> Gradient:
@@ -343,7 +348,7 @@ class Gradient:
         found = self.kernels.get(key)
         if found is None:
             n = len(self.needed) + sum(present)
-            found = Kernel(self.body(present, mask), self.op.name + "_grad", ("scalar",) * n)
+            found = Kernel(self.body(present, mask), self.op.name + "_grad", ("scalar",) * n, mesh=self.op.mesh)
             found.entry(*(TENSOR,) * n)
             self.kernels[key] = found  # complete: other threads look here
         return found

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import errors
+from ..engine.meshed import axes_of
 from ..engine.value import Dim, Value
 from .passes import apply
 from .run import Executable
@@ -157,7 +158,8 @@ class BucketedExecutable(Checked):
         found = self._shapes.get(key)
         if found is None:
             specs = {n: jax.ShapeDtypeStruct(a.shape, a.dtype) for n, a in feeds.items()}
-            outs, _ = jax.eval_shape(self.inner._call, {}, states, specs, words)
+            with axes_of(self.inner.mesh):
+                outs, _ = jax.eval_shape(self.inner._call, {}, states, specs, words)
             found = self._shapes[key] = tuple(o.shape for o in outs)
         return found
 

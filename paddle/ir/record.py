@@ -22,6 +22,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.dispatch import _key_of, _share
 from ..engine.executable import TENSOR, Kernel, Sequence, Static
+from ..engine.meshed import axes_of
 from ..engine.modes import modes, set_mode
 from ..engine.parameter import Parameter
 from ..engine.storage import Storage
@@ -455,7 +456,8 @@ def _eval_shape(entry: Any, specs: list) -> Any:
     if found is None or found[0] is not entry:
         if len(_inferred) > 8192:
             _inferred.clear()
-        found = _inferred[key] = (entry, jax.eval_shape(traced_once(entry), *specs))
+        with axes_of(entry.op.mesh):
+            found = _inferred[key] = (entry, jax.eval_shape(traced_once(entry), *specs))
     return found[1]
 
 
@@ -481,7 +483,7 @@ def _guess(trial: int, number: int | None = None) -> Callable:
 def _known(draft: Operator, trials: list, several: bool) -> list | None:
     """The results' elements for each trial, when they are few and follow from shapes and constants."""
     kernel = draft.kernel
-    if draft.tick is not None or isinstance(draft, Pullback) or hasattr(kernel, "infer"):
+    if draft.tick is not None or isinstance(draft, Pullback) or hasattr(kernel, "infer") or kernel.mesh is not None:
         return None
     if not all(math.prod(o.shape) <= KNOWN_SIZE for o in trials[0]):
         return None

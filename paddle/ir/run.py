@@ -16,6 +16,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.executable import _apply_vjp, _differentiable_part, _fit
+from ..engine.meshed import OverMesh, compiled
 from ..engine.modes import set_mode
 from ..engine.random import advanced
 from ..engine.tensor import Tensor, _make
@@ -235,6 +236,26 @@ def is_host(operator: Operator) -> bool:
     return isinstance(kernel, HostKernel) or bool(getattr(kernel, "on_host", False))
 
 
+def meshes(operators: Iterable[Operator]) -> set:
+    """The meshes of processes with which operators communicate."""
+    found = set()
+    for operator in operators:
+        kernel = _forward(operator).kernel
+        if kernel.mesh is not None:
+            found.add(kernel.mesh)
+        for block in getattr(kernel, "blocks", ()):
+            found |= meshes(block.operators)
+    return found
+
+
+def the_mesh(operators: Iterable[Operator]) -> Any:
+    """The one mesh of operators that are compiled together, None where they do not communicate."""
+    found = meshes(operators)
+    if len(found) > 1:
+        raise errors.NotImplemented_("operators of one executable that communicate with several groups of processes")
+    return next(iter(found), None)
+
+
 def named(name: str, function: Callable) -> Callable:
     """The function under a name that the compile log shows."""
 
@@ -254,14 +275,21 @@ class Segment:
         self.gives = [v for o in operators for v in o.outputs if v in later]
         self.random = any(o.tick is not None or getattr(o.kernel, "random_inside", False) for o in operators)
         self.fixed = [i for i, v in enumerate(self.reads) if v.known is not None]
+        self.mesh = the_mesh(operators)
         self._jit = jax.jit(named("program_part", self._call), static_argnums=(2,))
+        self._over_mesh: dict[tuple, OverMesh] = {}
 
     def run(self, arrays: list, words: Any) -> list:
         """What it gives. Values that follow from shapes are part of the key of the executable: attributes may need them."""
         fixed = tuple([(a.shape, a.dtype.str, a.tobytes()) for a in (np.asarray(arrays[i]) for i in self.fixed)])
         for i in self.fixed:
             arrays[i] = None
-        return self._jit(arrays, words, fixed)
+        if self.mesh is None:
+            return self._jit(arrays, words, fixed)
+        if fixed not in self._over_mesh:
+            call = named("program_part", lambda arrays, words: self._call(arrays, words, fixed))
+            self._over_mesh[fixed] = OverMesh(call, self.mesh)
+        return self._over_mesh[fixed](arrays, words)
 
     def _call(self, arrays: list, words: Any, fixed: tuple) -> list:
         for i, (shape, dtype, elements) in zip(self.fixed, fixed):
@@ -290,9 +318,10 @@ class Executable:
         self.states = {n: s for n, s in graph.states.items() if s.value in needed}
         check_closed(self.operators, {*self.inputs.values(), *(s.value for s in self.states.values())}, needed)
         self.ticks = graph.ticks
-        self.on_host = any(is_host(o) for o in self.operators)
+        self.on_host = any(is_host(o) for o in self.operators) or len(meshes(self.operators)) > 1
         self._segments: list[Any] | None = None
-        self._jit = jax.jit(named("program", channels_last_inside(self.operators, self._call)), donate_argnums=(0,))
+        self.mesh = None if self.on_host else the_mesh(self.operators)
+        self._jit = compiled(named("program", channels_last_inside(self.operators, self._call)), self.mesh, (0,))
         self.ahead = Ahead()
 
     # ---- as one executable ----
@@ -349,6 +378,8 @@ class Executable:
                 f"a program cannot be compiled ahead: its operator {on_host.name} runs on the host, and what it gives "
                 "decides what is compiled"
             )
+        if self.mesh is not None:  # when all processes are there
+            return None
         arguments = self._arguments(feeds, states, words, donate)
         return self.ahead.start(feeds, donate, lambda: self._jit.lower(*arguments).compile(), background)
 
@@ -379,13 +410,17 @@ def needs_host(operator: Operator) -> bool:
 def pieces(operators: list[Operator], wanted: set[Value]) -> list[Any]:
     """Operators as Segments and single host operators, in order."""
     groups: list[Any] = []
+    inside: set = set()  # the meshes of the last group
     for operator in operators:
+        own = meshes([operator])
         if needs_host(operator):
             groups.append(operator)
-        elif groups and isinstance(groups[-1], list):
+        elif groups and isinstance(groups[-1], list) and len(inside | own) < 2:
             groups[-1].append(operator)
+            inside |= own
         else:
             groups.append([operator])
+            inside = own
     later = set(wanted)
     found: list[Any] = []
     for group in reversed(groups):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from ..engine.dispatch import dispatch
 from ..engine.executable import Kernel
+from ..engine.meshed import compiled
 from ..engine.modes import set_mode
 from ..engine.random import generator
 from ..engine.tensor import Tensor, _make
@@ -17,7 +17,7 @@ from ..engine.value import Value
 from ..ir.interpret import Tape
 from ..ir.layout import inside as channels_last_inside
 from ..ir.program import Graph, Operator
-from ..ir.run import Environment, NeedsHost, check_closed, execute, named, needs_host
+from ..ir.run import Environment, NeedsHost, check_closed, execute, meshes, named, needs_host, the_mesh
 from .outside import own
 
 
@@ -47,17 +47,18 @@ class GraphFunction:
         check_closed(operators, values, outputs)
         self.overwritten = dict(overwritten or {})
         self.operators, self.values, self.outputs, self.ticks = operators, values, outputs, ticks
-        self.on_host = any(needs_host(o) for o in operators)
+        self.on_host = any(needs_host(o) for o in operators) or len(meshes(operators)) > 1
+        mesh = None if self.on_host else the_mesh(operators)
         self.effects = any(getattr(o.kernel, "effect", False) for o in operators)
         self._own_gradient = gradient
         roles = ("",) * (len(values) + bool(ticks))
         run = channels_last_inside(operators, self._run)
         if gradient is None:
-            self.kernel = Kernel(run, "run_program", roles, save="residuals")
+            self.kernel = Kernel(run, "run_program", roles, save="residuals", mesh=mesh)
         else:
-            self.kernel = Kernel(run, "run_program", roles, gradient=self._gradient)
+            self.kernel = Kernel(run, "run_program", roles, gradient=self._gradient, mesh=mesh)
         replacing = channels_last_inside(operators, self._run_replacing)
-        self._replacing = jax.jit(named("run_program", replacing), donate_argnums=(0,))
+        self._replacing = compiled(named("run_program", replacing), mesh, (0,))
 
     def _environment(self, arrays: Any) -> Environment:
         words = None
