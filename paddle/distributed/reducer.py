@@ -8,22 +8,22 @@ that a parameter which any process used gets a gradient in all of them, and one 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from ..engine import errors
+from ..engine.executable import Kernel
 from ..engine.modes import modes
 from ..engine.row_sparse import RowSparse, SelectedRows, payload
 from ..engine.tensor import Tensor, _make
-from ..ir.record import HostKernel
 from .communication import objects
 from .communication.group import Group
-from .communication.mesh import check_agreement, over_mesh
+from .communication.mesh import BODIES, check_agreement, over_mesh
 from .communication.task import failure
 
 MEGABYTE = 1 << 20
@@ -120,33 +120,20 @@ class Reducer:
                 bucket.ready, bucket.means, bucket.again = set(), None, False
 
     def _record(self) -> None:
-        """The end of a backward that becomes part of a program: one operator of it averages all gradients. It runs
-        between two executables, the one that gives the gradients and the one that takes the averages."""
+        """The end of a backward that becomes part of a program: an operator of it averages all gradients, so that the
+        executable communicates by itself."""
         self._running = False
-        params = [p for b in self.buckets for p in b.params if p._grad is not None]
         if any(p._grad is not None for p in self.tables):
             raise errors.NotImplemented_("DataParallel: row-sparse gradients inside of to_static")
-
-        def average(*gradients: Tensor) -> tuple:
-            out: list = []
-            for bucket in self._parts(gradients):
-                check_agreement(self.group, "DataParallel", *map(errors.describe, bucket))
-                arrays = over_mesh(self.group, "mean_of_bucket", [g._value for g in bucket])
-                out += [_make(a.reshape(g._value.shape)) for a, g in zip(arrays, bucket)]
-            return tuple(out)
-
-        def infer(specs: list, trial: int) -> list:
-            return [(s.shape, s.dtype) for s in specs]
-
-        kernel = HostKernel(average, "average_gradients", ("",) * len(params), infer)
-        found = modes.program.record(kernel, tuple(p._grad for p in params))
-        for param, mean in zip(params, found):
-            param._grad = mean
-
-    @staticmethod
-    def _parts(gradients: tuple) -> list[list[Tensor]]:
-        """Gradients in groups of one type, in order."""
-        return [list(group) for _, group in itertools.groupby(gradients, lambda g: g.dtype)]
+        for bucket in self.buckets:
+            params = [p for p in bucket.params if p._grad is not None]
+            if not params:
+                continue
+            check_agreement(self.group, "DataParallel", *map(errors.describe, params))
+            kernel = Kernel(_average, "average_gradients", ("",) * len(params), mesh=self.group.mesh)
+            found = modes.program.record(kernel, tuple(p._grad for p in params))
+            for param, mean in zip(params, found):
+                param._grad = mean
 
     def _put_back(self, bucket: Bucket) -> None:
         *means, shares = bucket.means  # type: ignore[misc]
@@ -189,6 +176,11 @@ def _dense(gradient: Tensor | None) -> Any:
     if storage.value is None and storage.pending is not None:  # zeroed by clear_grad
         return None
     return gradient._value
+
+
+def _average(*gradients: Any) -> tuple:
+    """The means over the processes, in one transfer."""
+    return tuple(BODIES["mean_of_bucket"](gradients, lax.axis_size("ranks")))
 
 
 def _divide(params: list[Tensor], sizes: tuple[float, float]) -> list[list[Tensor]]:
