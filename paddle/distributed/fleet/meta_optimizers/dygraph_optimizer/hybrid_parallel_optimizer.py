@@ -117,6 +117,10 @@ class HybridParallelOptimizer:
     def step(self) -> None:
         """Combine the gradients and make a step."""
         self._hybrid_sync_grad(list(self._inner_opt._parameter_list))
+        if not self._with_gradients():  # the other processes wait for the share of this one in the norm
+            for clip in self._clips():
+                if isinstance(clip, HybridParallelClipGrad):
+                    clip([])
         self._inner_opt.step()
 
     def minimize(
