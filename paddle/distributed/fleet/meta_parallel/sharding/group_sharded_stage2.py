@@ -33,7 +33,7 @@ class ShardedLayer(Layer):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if self._syncs:
-            self._share(self._layer.buffers())
+            self._share(_running(self._layer))
         return self._layer(*inputs, **kwargs)
 
     def state_dict(
@@ -56,6 +56,12 @@ class ShardedLayer(Layer):
             if layer is None:
                 raise
             return getattr(layer, name)
+
+
+def _running(layer: Layer) -> list:
+    """The buffers, and the statistics of normalization, which are parameters, as officially."""
+    statistics = [p._parameters.get(name) for p in layer.sublayers(True) for name in ("_mean", "_variance")]
+    return [*layer.buffers(), *statistics]
 
 
 class GroupShardedStage2(ShardedLayer):
