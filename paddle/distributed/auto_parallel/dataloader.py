@@ -77,7 +77,9 @@ class ShardDataloader:
         source, sampler = self._dataloader, self.batch_sampler
         parts = mesh.get_dim_size(dim)
         if sampler is None:
-            raise errors.ValueError_("shard_dataloader: a stream cannot be dealt out; split it and say is_dataset_splitted")
+            raise errors.ValueError_(
+                "shard_dataloader: a stream cannot be dealt out; split it and say is_dataset_splitted"
+            )
         if sampler.batch_size % parts:
             raise errors.ValueError_(f"shard_dataloader: batches of {sampler.batch_size} for {parts} places on {dim!r}")
         place = max(mesh.get_rank_by_dim_and_process_id(dim, rank), 0)
@@ -124,7 +126,9 @@ class ShardDataloader:
         if isinstance(batch, (list, tuple)):
             self._check_number(len(batch))
             return [self._entry(entry, i) for i, entry in enumerate(batch)]
-        raise errors.ValueError_(f"shard_dataloader: a batch must be a tensor, a list or a dict, got {type(batch).__name__}")
+        raise errors.ValueError_(
+            f"shard_dataloader: a batch must be a tensor, a list or a dict, got {type(batch).__name__}"
+        )
 
     def _check_number(self, n: int) -> None:
         if not self._one_mesh and n != len(self._meshes):
@@ -157,7 +161,11 @@ class ShardDataloader:
         placements: list[Placement] = [Replicate()] * mesh.ndim
         if dim is not None:
             placements[mesh._axis(dim)] = Shard(0)
-        return dtensor_from_local(tensor, mesh, placements) if several_processes() else shard_tensor(tensor, mesh, placements)
+        return (
+            dtensor_from_local(tensor, mesh, placements)
+            if several_processes()
+            else shard_tensor(tensor, mesh, placements)
+        )
 
 
 @errors.clean

@@ -177,7 +177,9 @@ class DistModel:
     def _backward(self, inputs: list, labels: list) -> Tensor:
         self._mark([*inputs, *labels])
         strategy = self._strategy
-        merged = strategy.gradient_merge.k_steps if strategy.gradient_merge.enable and strategy.gradient_merge.avg else 1
+        merged = (
+            strategy.gradient_merge.k_steps if strategy.gradient_merge.enable and strategy.gradient_merge.avg else 1
+        )
         micro = int(strategy.pipeline.accumulate_steps) if strategy.pipeline.enable else 1
         total = None
         for i in range(micro):
@@ -371,7 +373,9 @@ class DistModel:
             masters = {k.removesuffix(suffix): _whole(v) for k, v in rest.items() if k.endswith(suffix)}
             self._optimizer.set_state_dict({**states, **({"master_weights": masters} if masters else {})})
         elif rest:
-            warnings.warn(f"DistModel.set_state_dict: {len(rest)} entries belong to nothing: {list(rest)[:3]}", stacklevel=2)
+            warnings.warn(
+                f"DistModel.set_state_dict: {len(rest)} entries belong to nothing: {list(rest)[:3]}", stacklevel=2
+            )
 
 
 def _whole(value: Any) -> Any:
@@ -380,7 +384,9 @@ def _whole(value: Any) -> Any:
 
 def _spec(array: Any) -> jax.ShapeDtypeStruct:
     sharding = getattr(array, "sharding", None)
-    return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=sharding if isinstance(sharding, NamedSharding) else None)
+    return jax.ShapeDtypeStruct(
+        array.shape, array.dtype, sharding=sharding if isinstance(sharding, NamedSharding) else None
+    )
 
 
 def _micro(tensors: list, number: int, parts: int) -> list:

@@ -171,7 +171,9 @@ def _on_every_device(function: Callable, args: list, kinds: list, outs: list, me
         outs: the placements of the results.
     """
     tensors = [a for a, k in zip(args, kinds) if k is not None]
-    shardings = [marks_of(mesh, k, tuple(a._raw.shape), "local_map")["_chosen_sharding"] for a, k in zip(args, kinds) if k]
+    shardings = [
+        marks_of(mesh, k, tuple(a._raw.shape), "local_map")["_chosen_sharding"] for a, k in zip(args, kinds) if k
+    ]
     graph, stand_ins = Graph(), []
     for number, (tensor, sharding) in enumerate(zip(tensors, shardings)):
         shape = sharding.shard_shape(tuple(tensor._raw.shape))

@@ -42,7 +42,11 @@ def find_blocks(model: Layer) -> tuple[str, list[Layer]]:
         run: list[Layer] = []
         before: Any = None
         for child in [*container._sub_layers.values(), None]:
-            now = signature_of(child) if isinstance(child, Layer) and next(iter(child.parameters()), None) is not None else None
+            now = (
+                signature_of(child)
+                if isinstance(child, Layer) and next(iter(child.parameters()), None) is not None
+                else None
+            )
             if now is None or now != before:
                 if len(run) > 1:
                     weight = sum(math.prod(p.shape) for b in run for p in b.parameters())
@@ -104,7 +108,9 @@ class Template:
         given = {*self.inputs, *(s.value for s in graph.states.values())}
         for value in read_from_outside(graph.block.operators, given, graph.block.outputs):
             if value not in held:
-                raise errors.NotImplemented_(f"{type(block).__name__}: a repeated block that reads {value!r} from outside")
+                raise errors.NotImplemented_(
+                    f"{type(block).__name__}: a repeated block that reads {value!r} from outside"
+                )
             self.places.append((value, own[id(held[value])]))
 
     def run(self, words: Any, inputs: list, parameters: list, captured: list) -> tuple:
@@ -124,6 +130,7 @@ class Schedule:
         stages, micro: stages of the pipeline and micro-batches; 1 stage is a loop.
         mesh, axis: XLA's mesh and the name of the axis of the stages.
         specs: for each parameter its PartitionSpec within a stage.
+        use: the same where the parameters of a block are used, if they are put together there.
         batch: the axes of the mesh over which batches are cut.
     """
 
@@ -136,14 +143,18 @@ class Schedule:
         axis: str = "pp",
         specs: list | None = None,
         batch: tuple[str, ...] = (),
+        use: list | None = None,
     ):
         self.checkpoint, self.stages, self.micro = checkpoint, stages, micro
-        self.mesh, self.axis, self.specs, self.batch = mesh, axis, specs, batch
+        self.mesh, self.axis, self.specs, self.batch, self.use = mesh, axis, specs, batch, use
+
+    def lay(self, array: Any, *spec: Any) -> Any:
+        if self.mesh is None:
+            return array
+        return jax.lax.with_sharding_constraint(array, NamedSharding(self.mesh, PartitionSpec(*spec)))
 
 
-def run_blocks(
-    template: Template, schedule: Schedule, words: Any, inputs: list, stacked: list, captured: list
-) -> Any:
+def run_blocks(template: Template, schedule: Schedule, words: Any, inputs: list, stacked: list, captured: list) -> Any:
     """The blocks one after the other. `stacked` has the parameters of all, along the first axis; the first input goes from
     block to block, the others are the same for all."""
     x, *others = inputs
@@ -152,6 +163,8 @@ def run_blocks(
 
     def layer(x: Any, others: Any, number: Any, parameters: Any) -> Any:
         key = None if words is None else advanced(words, number * ticks)
+        if schedule.use is not None:
+            parameters = [schedule.lay(p, *spec) for p, spec in zip(parameters, schedule.use)]
         return template.run(key, [x, *others], parameters, captured)[0]
 
     if schedule.checkpoint:
@@ -173,11 +186,7 @@ def _pipeline(schedule: Schedule, stage: Callable, x: Any, others: list, stacked
             f"pipeline: {length} blocks and a batch of {batch} for {stages} stages and {micro} micro-batches"
         )
 
-    def lay(array: Any, *spec: Any) -> Any:
-        if schedule.mesh is None:
-            return array
-        return jax.lax.with_sharding_constraint(array, NamedSharding(schedule.mesh, PartitionSpec(*spec)))
-
+    lay = schedule.lay
     specs = schedule.specs or [()] * len(stacked)
     parameters = [
         lay(a.reshape(stages, length // stages, *a.shape[1:]), axis, None, *spec) for a, spec in zip(stacked, specs)
@@ -218,7 +227,9 @@ class Chain:
         if len({signature_of(b) for b in blocks}) > 1:
             raise errors.ValueError_("pipeline: the blocks must be alike: class, sublayers, shapes of parameters")
         if any(b._forward_pre_hooks or b._forward_post_hooks for b in blocks):
-            raise errors.NotImplemented_("pipeline: hooks of the blocks themselves; those of their sublayers are possible")
+            raise errors.NotImplemented_(
+                "pipeline: hooks of the blocks themselves; those of their sublayers are possible"
+            )
         self.blocks, self.schedule = blocks, schedule
         self.first = blocks[0].forward
         self.templates: dict[tuple, tuple[Template, Kernel]] = {}

@@ -186,7 +186,9 @@ class Strategy(Config):
     fused_passes = property(lambda self: self._fused_passes, doc="Accepted; XLA fuses by itself.")
     pipeline = property(lambda self: self._pipeline, doc="enable, accumulate_steps (micro-batches of a call).")
     amp = property(lambda self: self._amp, doc="enable, dtype, level, the settings of the loss scale.")
-    recompute = property(lambda self: self._recompute, doc="enable: repeated blocks are computed again in the backward.")
+    recompute = property(
+        lambda self: self._recompute, doc="enable: repeated blocks are computed again in the backward."
+    )
     mp_optimization = property(lambda self: self._mp_optimization, doc="Accepted; XLA decides.")
     dp_optimization = property(lambda self: self._dp_optimization, doc="Accepted; XLA decides.")
     sp_optimization = property(lambda self: self._sp_optimization, doc="Accepted; XLA decides.")
