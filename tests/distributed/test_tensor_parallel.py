@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 import paddle
+from paddle import nn
 from paddle.distributed import fleet
+from paddle.distributed.fleet.layers.mpu import mp_layers, mp_ops
+from paddle.distributed.fleet.utils import recompute
+from paddle.distributed.fleet.utils import sequence_parallel_utils as sp
 
-from _jobs import Job
+from _jobs import Job, raised
 from _transformer import Transformer, adam, batch, fill, gathered, gradients, one_process, split_axes, weights
 
 STEPS = 4
@@ -61,3 +65,285 @@ def test_training_equals_one_process(job, mp, clip):
     starts = [gathered([p[1] for p in copy], copy[0][3]) for copy in copies]
     for name, want in first.items():
         np.testing.assert_allclose(np.mean([s[name] for s in starts], 0), want, atol=1e-6, err_msg=name)
+
+
+# ---- layers, against NumPy ----
+X = np.random.RandomState(0).randn(3, 8).astype("float32")
+WEIGHT = np.random.RandomState(1).randn(8, 12).astype("float32")
+
+
+def divided(rank):
+    """Linear layers that take and give whole tensors, and second derivatives through their collectives."""
+    groups = start(mp_degree=2, dp_degree=2)
+    place, out = groups.get_model_parallel_rank(), {}
+    column = fleet.meta_parallel.ColumnParallelLinear(8, 12, has_bias=True, fuse_matmul_bias=True)
+    row = fleet.meta_parallel.RowParallelLinear(8, 12, fuse_matmul_bias=True)
+    own = [float(layer.weight.sum()) for layer in (column, row)]  # another start in each part
+    for layer, axis in ((column, 1), (row, 0)):
+        layer.weight.set_value(np.split(WEIGHT, 2, axis)[place])
+        layer.bias.set_value(np.full(layer.bias.shape, 0.5, "float32"))
+        x = paddle.to_tensor(X, stop_gradient=False)
+        y = layer(x)
+        (slope,) = paddle.grad((y**2).sum(), x, create_graph=True)
+        (curvature,) = paddle.grad(slope.sum(), x)
+        out[axis] = y.numpy(), slope.numpy(), curvature.numpy()
+    places = [p.is_distributed and p.split_axis for p in (column.weight, column.bias, row.weight, row.bias)]
+    return own, out, places
+
+
+def test_linear_layers(job):
+    found = job.run(divided)
+    y = X @ WEIGHT + 0.5
+    for rank, (own, out, places) in enumerate(found):
+        for got in out.values():
+            for a, b in zip(got, (y, 2 * y @ WEIGHT.T, (2 * WEIGHT @ WEIGHT.T).sum(0) + 0 * X)):
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+        assert places == [1, 0, 0, False]
+        assert own == found[rank ^ 2][0] and own != found[rank ^ 1][0]
+
+
+LOGITS = np.random.RandomState(2).randn(2, 3, 8).astype("float32") * 50 + 1e4  # exp overflows
+LABELS = np.array([[1, 7, -1], [4, -1, 0]])
+SOFT = np.random.RandomState(3).randn(2, 3, 4).astype("float32")
+
+
+def entropy(rank):
+    groups = start(mp_degree=2, dp_degree=2)
+    place, group = groups.get_model_parallel_rank(), groups.get_model_parallel_group()
+    part = np.split(LOGITS, 2, -1)[place]
+    logits = paddle.to_tensor(part, stop_gradient=False)
+    layer = fleet.meta_parallel.ParallelCrossEntropy(ignore_index=-1)
+    losses = layer(logits, paddle.to_tensor(LABELS))
+    losses.sum().backward()
+    narrow = layer(paddle.to_tensor(part).astype("bfloat16"), paddle.to_tensor(LABELS))
+    other = paddle.to_tensor(part, stop_gradient=False)
+    losses_too, softmax = mp_ops._c_softmax_with_cross_entropy(
+        other, paddle.to_tensor(LABELS[..., None]), group, return_softmax=True, ignore_index=-1
+    )
+    (softmax * paddle.to_tensor(SOFT)).sum().backward()  # only this member's part is used: members go different ways
+    several = mp_layers.ParallelMultiLabelCrossEntropy(ignore_index=-1)(
+        paddle.to_tensor(part), paddle.to_tensor(np.stack([LABELS, LABELS[::-1]], -1)), paddle.to_tensor(SOFT[..., :2])
+    )
+    wrong = [
+        raised(layer, logits, paddle.to_tensor(LABELS + 5)),
+        raised(layer, logits, paddle.to_tensor(LABELS[:1])),
+        raised(layer, logits, paddle.to_tensor(LABELS).astype("float32")),
+    ]
+    return (
+        [t.numpy() for t in (losses, logits.grad, losses_too, softmax, other.grad, several)],
+        str(narrow.dtype),
+        wrong,
+    )
+
+
+def test_cross_entropy(job):
+    found = job.run(entropy)
+    whole = paddle.to_tensor(LOGITS, stop_gradient=False)
+    want = nn.functional.cross_entropy(whole, paddle.to_tensor(LABELS), reduction="none", ignore_index=-1)
+    want.sum().backward()
+    other = paddle.to_tensor(LOGITS, stop_gradient=False)
+    softmax = nn.functional.softmax(other)
+    (softmax * paddle.to_tensor(np.concatenate([SOFT, SOFT], -1))).sum().backward()
+    single, reverse = want.numpy().reshape(2, 3), np.zeros([2, 3], "float32")
+    reverse = nn.functional.cross_entropy(
+        whole, paddle.to_tensor(LABELS[::-1].copy()), reduction="none", ignore_index=-1
+    )
+    several = single * SOFT[..., 0] + reverse.numpy().reshape(2, 3) * SOFT[..., 1]
+    for rank, (arrays, narrow, wrong) in enumerate(found):
+
+        def part(t):
+            return np.split(t.numpy(), 2, -1)[rank % 2]
+
+        wanted = (
+            single[..., None],
+            part(whole.grad),
+            single[..., None],
+            part(softmax),
+            part(other.grad),
+            several[..., None],
+        )
+        for got, right in zip(arrays, wanted):
+            np.testing.assert_allclose(got, right, rtol=1e-4, atol=1e-4)
+        assert "bfloat16" in narrow
+        assert [w[0] for w in wrong] == ["ValueError", "ValueError", "TypeError"]
+        assert "the label 12 is out of range, the size is 8" in wrong[0][1]
+
+
+# ---- random numbers, recomputation, mixed precision ----
+def randomly(rank):
+    groups = start(mp_degree=2, dp_degree=2)
+    tracker = fleet.meta_parallel.get_rng_state_tracker()
+    paddle.seed(5)
+    x = paddle.ones([64])
+    alike = nn.functional.dropout(x, 0.5).numpy()
+    own = fleet.layers.mpu.dropout(x, 0.5, rng_name="model_parallel_rng").numpy()
+    saved = tracker.get_states_tracker()
+    with tracker.rng_state():
+        again = nn.functional.dropout(x, 0.5).numpy()
+    tracker.set_states_tracker(saved)
+    with tracker.rng_state():
+        same = nn.functional.dropout(x, 0.5).numpy()
+    alike_too = nn.functional.dropout(x, 0.5).numpy()
+    layer = fleet.meta_parallel.ColumnParallelLinear(8, 8, has_bias=False, gather_output=False)
+
+    def part(x):
+        return fleet.layers.mpu.dropout(layer(x), 0.5, rng_name="model_parallel_rng").sum()
+
+    gradients = []
+    for call in (part, lambda x: recompute(part, x)):
+        tracker.set_states_tracker(saved)
+        x = paddle.to_tensor(X, stop_gradient=False)
+        call(x).backward()
+        gradients.append((x.grad.numpy(), layer.weight.grad.numpy()))
+        layer.clear_gradients()
+    wrong = raised(tracker.add, "model_parallel_rng", 12345), raised(tracker.rng_state("other").__enter__)
+    return alike, own, again, same, alike_too, gradients, wrong, groups.get_model_parallel_rank()
+
+
+def test_random_numbers_and_recomputation(job):
+    found = job.run(randomly)
+    alike, own, again, same, alike_too, gradients, wrong, _ = found[0]
+    for other in found[1:]:
+        assert (other[0] == alike).all() and (other[4] == alike_too).all()
+        assert (other[1] == own).all() == (other[-1] == 0)  # the same only where the same part is held
+    assert (again == same).all() and not (again == own).all() and not (alike == alike_too).all()
+    for plain, repeated in zip(*gradients):
+        np.testing.assert_array_equal(plain, repeated)
+    assert wrong[0][0] == wrong[1][0] == "ValueError" and "there is no state 'other'" in wrong[1][1]
+
+
+def mixed(rank):
+    """Steps in mixed precision; an overflow in one process leaves the step out in all."""
+    start(mp_degree=2, dp_degree=2)
+    model = Transformer(blocks=1)
+    fill(model.named_parameters(), rank % 2, 2)
+    model = fleet.distributed_model(model)
+    optimizer = fleet.distributed_optimizer(adam(model))
+    scaler = fleet.distributed_scaler(paddle.amp.GradScaler(init_loss_scaling=256.0))
+    curve = []
+    for step in range(3):
+        with paddle.amp.auto_cast(dtype="bfloat16"):
+            loss = model(*batch(0))
+        scaler.scale(loss).backward()
+        if step == 1 and rank == 2:
+            bad = model._layers.head.norm.bias.grad
+            bad.set_value(bad.numpy() + np.inf)
+        before = model._layers.embed.table.weight.numpy()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.clear_grad()
+        curve.append((loss.item(), bool((before == model._layers.embed.table.weight.numpy()).all())))
+    return curve, float(scaler.state_dict()["scale"][0])
+
+
+def test_mixed_precision(job):
+    found = job.run(mixed)
+    for curve, scale in found:
+        assert [kept for _, kept in curve] == [False, True, False] and scale == 128
+        assert curve[1][0] == curve[2][0] < curve[0][0]
+    assert found[0] == found[1] == found[2] == found[3]
+
+
+# ---- sequence parallelism ----
+class Divided(nn.Layer):
+    """Norm and two linear layers on a sequence [length, batch, width], of which each process has a part in between."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(8)
+        self.up = sp.ColumnSequenceParallelLinear(8, 12, has_bias=True, gather_output=False)
+        self.down = sp.RowSequenceParallelLinear(12, 8, input_is_parallel=True)
+        for p in self.norm.parameters():
+            sp.mark_as_sequence_parallel_parameter(p)
+
+    def forward(self, x):
+        x = sp.ScatterOp.apply(x)
+        return sp.GatherOp.apply(x + self.down(nn.functional.gelu(self.up(self.norm(x)))))
+
+
+class Whole(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(8), nn.Linear(8, 12), nn.Linear(12, 8)
+
+    def forward(self, x):
+        return x + self.down(nn.functional.gelu(self.up(self.norm(x))))
+
+
+SEQUENCE = np.random.RandomState(4).randn(6, 2, 8).astype("float32")
+
+
+def sequences(rank, fuse):
+    groups = start(mp_degree=2, dp_degree=2)
+    net = Divided()
+    fill(net.named_parameters(), groups.get_model_parallel_rank(), 2)
+    sp.register_sequence_parallel_allreduce_hooks(net, 2, fuse)
+    x = paddle.to_tensor(SEQUENCE, stop_gradient=False)
+    for _ in range(2):  # the second backward sums both
+        y = net(x)
+        (y**2).sum().backward()
+    wrong = [
+        raised(sp.ColumnSequenceParallelLinear, 8, 12),
+        raised(sp.RowSequenceParallelLinear, 12, 8),
+        raised(sp.ScatterOp.apply, paddle.ones([3, 2])),
+    ]
+    return y.numpy(), x.grad.numpy(), gradients(net), split_axes(net), wrong
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_sequence_parallelism(job, fuse):
+    found = job.run(sequences, fuse)
+    net = Whole()
+    fill(net.named_parameters())
+    x = paddle.to_tensor(SEQUENCE, stop_gradient=False)
+    y = net(x)
+    (2 * (y**2).sum()).backward()
+    for y_found, slope, _, _, wrong in found:
+        np.testing.assert_allclose(y_found, y.numpy(), atol=1e-5)
+        np.testing.assert_allclose(slope, x.grad.numpy(), atol=1e-4)
+        assert {w[0] for w in wrong} == {"ValueError"} and "divisible" in wrong[2][1]
+    for pair in (found[:2], found[2:]):
+        got = gathered([p[2] for p in pair], pair[0][3])
+        for name, want in gradients(net).items():
+            np.testing.assert_allclose(got[name], want, atol=1e-4, err_msg=name)
+            if name not in pair[0][3]:
+                np.testing.assert_array_equal(pair[0][2][name], pair[1][2][name])
+
+
+# ---- the start, states ----
+def started(rank, folder):
+    """Weights and inputs that differ become those of the first; parts are saved and read by each for itself."""
+    groups = start(mp_degree=2, dp_degree=2)
+    paddle.seed(rank)
+    model = Transformer(blocks=1)
+    for name, p in model.named_parameters():
+        if not p.is_distributed:
+            p.set_value(p.numpy() + rank)
+    model = fleet.distributed_model(model)
+    ids, labels = batch(rank)
+    loss = model(ids, labels)
+    path = f"{folder}/part_{groups.get_model_parallel_rank()}.pdparams"
+    if groups.get_data_parallel_rank() == 0:
+        paddle.save(model.state_dict(), path)
+    paddle.distributed.barrier()
+    other = fleet.distributed_model(Transformer(blocks=1))
+    other.set_state_dict(paddle.load(path))
+    parts = {
+        k: (v.global_shape, v.global_offset) for k, v in model._layers.embed.table.sharded_state_dict("t.").items()
+    }
+    wrong = raised(model, paddle.ones([rank % 2 + 1, 2], "int64"), labels)
+    return weights(model._layers), ids.numpy(), loss.item(), other(ids, labels).item(), parts, wrong
+
+
+def test_start_and_states(job, tmp_path):
+    found = job.run(started, str(tmp_path))
+    for rank, (values, ids, loss, loaded, parts, wrong) in enumerate(found):
+        first = found[0] if rank < 2 else found[2]
+        np.testing.assert_array_equal(ids, first[1])  # inputs are those of the first of each group
+        assert loss == first[2] == loaded
+        for name, value in values.items():
+            whole = "norm" in name or name.endswith(("out.bias", "down.bias"))
+            np.testing.assert_array_equal(value, found[0 if whole else rank % 2][0][name], err_msg=name)
+        assert parts == {"t.weight": ((16, 8), (8 * (rank % 2), 0))}
+        assert wrong[0] == "ValueError" and "must have the shapes" in wrong[1]
+    assert found[0][2] != found[2][2]

@@ -65,19 +65,22 @@ def broadcast_input_data(hcg: Any, *inputs: Any, **kwargs: Any) -> tuple[tuple, 
     tensors = [t for t in _tensors((inputs, kwargs)) if not isinstance(t._raw, ABSTRACT)]
     if group.nranks > 1 and tensors:
         source = hcg.get_model_parallel_group_src_rank()
-        own = [errors.describe(t) for t in tensors]
-        first = objects.spread(own, source, group, "broadcast_input_data")
-        if own != first:
-            raise errors.ValueError_(
-                f"broadcast_input_data: the inputs must have the shapes and dtypes of those of rank {source}, "
-                f"{first}, got {own}"
-            )
-        for tensor, array in zip(
-            tensors, run(group, "broadcast_input_data", "broadcast", tensors, group.ranks.index(source))
-        ):
-            if group.ranks[group.rank] != source:
+        given = objects.exchange([_kind(t) for t in tensors], group, "broadcast_input_data")
+        place = group.ranks.index(source)
+        for rank, kinds in zip(group.ranks, given):  # alike in all processes, so that none waits for one that fails
+            if kinds != given[place]:
+                raise errors.ValueError_(
+                    f"broadcast_input_data: the inputs of rank {rank} must have the shapes and dtypes of those of rank "
+                    f"{source}, {given[place]}, got {kinds}"
+                )
+        for tensor, array in zip(tensors, run(group, "broadcast_input_data", "broadcast", tensors, place)):
+            if group.rank != place:
                 fill(tensor, array)
     return inputs, kwargs
+
+
+def _kind(tensor: Tensor) -> str:
+    return f"{tensor.dtype.name}{tensor.shape}"
 
 
 def _tensors(value: Any) -> list[Tensor]:

@@ -128,6 +128,6 @@ def dropout(
         [1.0, 1.0]
     """
     if rng_name is None:
-        return F.dropout(x, p, axis, training, mode)
+        return F.dropout(x, p, axis, training, mode=mode)
     with _tracker.rng_state(rng_name):
-        return F.dropout(x, p, axis, training, mode)
+        return F.dropout(x, p, axis, training, mode=mode)
