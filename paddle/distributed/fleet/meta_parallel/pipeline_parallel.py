@@ -123,7 +123,8 @@ class _MicroBatchTraining(MetaParallelBase):
             return None
         if data is None:
             raise errors.ValueError_(f"{function}: the first and the last stage need data, got None")
-        return MicroBatches(data, self.accumulate_steps, self.micro_batch_size, function)
+        place = self.stage_id, self.num_stages
+        return MicroBatches(data, *place, self.accumulate_steps, self.micro_batch_size, function)
 
     def _forward_backward(self, data: Any, scaler: Any, each: bool) -> Any:
         order = self._order()

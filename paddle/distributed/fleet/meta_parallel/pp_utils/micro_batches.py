@@ -34,12 +34,13 @@ class MicroBatches:
         data: (inputs, labels) of the whole batch, each a tensor, None, a tuple or a dict of such, or a list with one entry
             for each micro-batch; or an iterator over pairs, one for each micro-batch; or a PipelineDatasetPreprocessor
             that gives either.
-        number: how many.
+        stage, stages: which stage this is of how many; it checks what it uses.
+        number: how many micro-batches.
         rows: how many rows each has.
         function: the caller, for errors.
     """
 
-    def __init__(self, data: Any, number: int, rows: int, function: str):
+    def __init__(self, data: Any, stage: int, stages: int, number: int, rows: int, function: str):
         self._number, self._rows, self._function = number, rows, function
         if isinstance(data, PipelineDatasetPreprocessor):
             data = data()
@@ -51,7 +52,11 @@ class MicroBatches:
                 raise errors.ValueError_(
                     f"{function}: data must be a pair of inputs and labels, got {len(data)} things"
                 )
-            self._data = list(data)
+            with set_mode(grad=False):
+                if stage == 0:
+                    self._parts[0] = self._divide(data[0], "inputs")
+                if stage == stages - 1:
+                    self._parts[1] = self._divide(data[1], "labels")
         elif hasattr(data, "__next__"):
             self._source = data
         else:
@@ -71,10 +76,7 @@ class MicroBatches:
     def _get(self, i: int, which: int) -> Any:
         if self._source is not None:
             return self._of_source(i)[which]
-        parts = self._parts[which]
-        if parts is None:
-            with set_mode(grad=False):
-                parts = self._parts[which] = self._divide(self._data[which], ("inputs", "labels")[which])
+        parts: Any = self._parts[which]
         found, parts[i] = parts[i], None  # each is used once
         return found
 
