@@ -7,26 +7,31 @@ again, so that derivatives of any order work:
 - "part": a member takes its part along an axis of a tensor that all have; the gradient are the parts of all, "whole".
 - "whole" of tensors that then go different ways: the gradient is the sum, of which a member takes its part, "sum_part".
 
-In programs they are operators that run between two executables.
+They are operators that communicate inside of executables (see `engine.meshed`), also in programs.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
+from jax import lax
+from jax.sharding import Mesh
 
-from ...autograd import PyLayer
 from ...engine import errors
-from ...engine.modes import modes
-from ...engine.tensor import Tensor, _make
+from ...engine.dispatch import dispatch
+from ...engine.executable import Kernel
+from ...engine.tensor import Tensor
 from ...engine.value import Value
-from ...ir.record import HostKernel
-from .collectives import run, tensor_in
+from ...ops.joining import concat
+from .collectives import tensor_in
 from .group import Group
+from .mesh import check_agreement
+from .task import failure
 
-_COLLECTIVES = {"sum": "all_reduce", "max": "all_reduce", "whole": "gather_along", "sum_part": "reduce_scatter_along"}
+_AXIS = "ranks"
 
 
 def carry(tensor: Tensor, there: str, back: str, group: Group, axis: int = 0) -> Tensor:
@@ -37,65 +42,77 @@ def carry(tensor: Tensor, there: str, back: str, group: Group, axis: int = 0) ->
         there, back: "copy", "sum", "part", "whole" or "sum_part".
         group: the processes; with a single one nothing happens.
         axis: along which parts are cut and put together.
+
+    Raises:
+        ValueError: the axis cannot be divided.
     """
-    if group.nranks == 1:
-        return tensor
-    if not isinstance(tensor, Tensor) or not isinstance(tensor._raw, Value):
-        tensor_in(tensor, there)
-    return _Carry.apply(tensor, there, back, group, axis % max(tensor.ndim, 1))
-
-
-class _Carry(PyLayer):
-    @staticmethod
-    def forward(ctx: Any, tensor: Tensor, there: str, back: str, group: Group, axis: int) -> Tensor:
-        ctx.way = there, back, group, axis
-        return plain(tensor, there, group, axis)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        there, back, group, axis = ctx.way
-        return _Carry.apply(gradient, back, there, group, axis)
+    return _carry(tensor, there, back, group, axis)
 
 
 def plain(tensor: Tensor, what: str, group: Group, axis: int = 0) -> Tensor:
     """The same without a gradient; "max" as well."""
-    if what == "copy" or group.nranks == 1:
+    return _carry(tensor, what, None, group, axis)
+
+
+def _carry(tensor: Tensor, there: str, back: str | None, group: Group, axis: int) -> Tensor:
+    if group.nranks == 1:
         return tensor
-    if what in ("part", "sum_part") and tensor._raw.shape[axis] % group.nranks:
+    if not isinstance(tensor, Tensor) or not isinstance(tensor._raw, Value):
+        tensor_in(tensor, there)
+    axis %= max(tensor.ndim, 1)
+    if there in ("part", "sum_part") and (tensor.ndim == 0 or tensor._raw.shape[axis] % group.nranks):
         raise errors.ValueError_(
-            f"{what}: axis {axis} must be divisible by the number of ranks ({group.nranks}), got shape {tensor.shape}"
+            f"{there}: axis {axis} must be divisible by the number of ranks ({group.nranks}), got shape {tensor.shape}"
         )
-    if what == "part":
-        length = tensor._raw.shape[axis] // group.nranks
-        return tensor.slice([axis], [group.rank * length], [(group.rank + 1) * length])
-    if isinstance(tensor._raw, Value):
-        return modes.program.record(_kernel(what, group, axis), (tensor,))
-    return _make(_moved(tensor, what, group, axis))
-
-
-def _moved(tensor: Tensor, what: str, group: Group, axis: int) -> Any:
-    shape = tensor._raw.shape
     if not tensor.size:
-        return jax.numpy.zeros(_shape(shape, what, group.nranks, axis), tensor._value.dtype)
-    details = what if what in ("sum", "max") else axis
-    (found,) = run(group, what, _COLLECTIVES[what], [tensor], details)
-    return found.reshape(shape) if found.ndim != len(shape) else found
+        return _empty(tensor, there, group.nranks, axis)
+    check_agreement(group, there, errors.describe(tensor))
+    try:
+        return dispatch(_kernel(there, back, group.mesh, axis), (tensor,))
+    except jax.errors.JaxRuntimeError as error:
+        raise failure(there, error) from None
 
 
-def _shape(shape: tuple, what: str, n: int, axis: int) -> tuple:
-    if what in ("sum", "max"):
-        return shape
-    length = shape[axis] * n if what == "whole" else shape[axis] // n
-    return (*shape[:axis], length, *shape[axis + 1 :])
+def _empty(tensor: Tensor, there: str, n: int, axis: int) -> Tensor:
+    """Nothing to send."""
+    if there == "whole":
+        return concat([tensor] * n, axis)
+    return tensor if there in ("copy", "sum", "max") else tensor.slice([axis], [0], [tensor.shape[axis] // n])
 
 
 @functools.cache
-def _kernel(what: str, group: Group, axis: int) -> HostKernel:
-    def moved(tensor: Tensor) -> Tensor:
-        return _make(_moved(tensor, what, group, axis))
+def _kernel(there: str, back: str | None, mesh: Mesh, axis: int) -> Kernel:
+    if back is None:
+        return Kernel(functools.partial(_BODIES[there], axis=axis), there, ("",), differentiable=False, mesh=mesh)
+    return Kernel(_map(there, back, axis), there, ("",), mesh=mesh)
 
-    def infer(specs: list, trial: int) -> tuple:
-        (spec,) = specs
-        return _shape(spec.shape, what, group.nranks, axis), spec.dtype
 
-    return HostKernel(moved, f"{what}_over_group_{group.id}", ("",), infer)
+@functools.cache
+def _map(there: str, back: str, axis: int) -> Callable:
+    @jax.custom_vjp
+    def move(x: Any) -> Any:
+        return _BODIES[there](x, axis)
+
+    def forward(x: Any) -> tuple:
+        return move(x), None
+
+    def backward(_: None, gradient: Any) -> tuple:
+        return (_map(back, there, axis)(gradient),)
+
+    move.defvjp(forward, backward)
+    return move
+
+
+def _part(x: Any, axis: int) -> Any:
+    length = x.shape[axis] // lax.axis_size(_AXIS)
+    return lax.dynamic_slice_in_dim(x, lax.axis_index(_AXIS) * length, length, axis)
+
+
+_BODIES: dict[str, Callable] = {
+    "copy": lambda x, axis: x,
+    "sum": lambda x, axis: lax.psum(x, _AXIS),
+    "max": lambda x, axis: lax.pmax(x, _AXIS),
+    "part": _part,
+    "whole": lambda x, axis: lax.all_gather(x, _AXIS, axis=axis, tiled=True),
+    "sum_part": lambda x, axis: lax.psum_scatter(x, _AXIS, scatter_dimension=axis, tiled=True),
+}

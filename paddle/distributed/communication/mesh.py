@@ -115,14 +115,6 @@ def _all_gather(blocks: tuple, n: int, apart: bool) -> Any:
     return lax.all_gather(blocks[0], _AXIS, tiled=True)
 
 
-def _gather_along(blocks: tuple, n: int, axis: int) -> Any:
-    return lax.all_gather(blocks[0], _AXIS, axis=axis, tiled=True)
-
-
-def _reduce_scatter_along(blocks: tuple, n: int, axis: int) -> Any:
-    return lax.psum_scatter(blocks[0], _AXIS, scatter_dimension=axis, tiled=True)
-
-
 def _exchange(blocks: tuple, n: int, apart: bool) -> Any:
     """The part number r of each member's blocks for member r."""
     if not apart:
@@ -158,8 +150,6 @@ BODIES: dict[str, Callable] = {
     "all_reduce": _all_reduce,
     "broadcast": _broadcast,
     "all_gather": _all_gather,
-    "gather_along": _gather_along,
-    "reduce_scatter_along": _reduce_scatter_along,
     "all_to_all": _exchange,
     "reduce_scatter": _reduce_scatter,
     "scatter": _scatter,
