@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -168,9 +169,26 @@ def parse_place(device: Any, argument: str = "device") -> Place:
     return make_place(kind, int(number or 0))
 
 
-@functools.cache
+_elsewhere: list[bool] = []
+
+
+@contextlib.contextmanager
+def for_other_devices() -> Iterator[None]:
+    """Programs that are built inside are for devices that are not here: what these can hold is no limit."""
+    _elsewhere.append(True)
+    try:
+        yield
+    finally:
+        _elsewhere.pop()
+
+
 def memory_limit() -> int:
     """Bytes that all devices together can hold."""
+    return 1 << 62 if _elsewhere else _memory_here()
+
+
+@functools.cache
+def _memory_here() -> int:
     device = jax.local_devices()[0]
     stats = None if device.platform == "cpu" else device.memory_stats()
     if stats and "bytes_limit" in stats:
@@ -260,7 +278,7 @@ def forget() -> None:
     global _current
     _current = None
     _places.clear()
-    memory_limit.cache_clear()
+    _memory_here.cache_clear()
 
 
 def current_place() -> Place:
