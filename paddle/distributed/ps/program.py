@@ -6,7 +6,8 @@ operators behind it stay as they are. Clones of a program share its values, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,21 @@ def sparse_parameters(program: Any) -> dict[str, Any]:
         if state.parameter is not None and getattr(state.parameter, "row_sparse", False):
             found[name] = state.parameter
     return found
+
+
+@contextlib.contextmanager
+def without_rows(program: Any, tables: set[str]) -> Iterator[None]:
+    """Gradients of tables are never made as arrays, and a table may be larger than this machine: while they are recorded, it
+    has one row."""
+    values = [program.states[n].value for n in tables]
+    before = [v.trials for v in values]
+    for v in values:
+        v.trials = tuple((1, *shape[1:]) for shape in v.trials)
+    try:
+        yield
+    finally:
+        for v, trials in zip(values, before):
+            v.trials = trials
 
 
 def lookups_of(program: Any, tables: set[str]) -> dict[Operator, Lookup]:

@@ -61,7 +61,7 @@ class Server:
         self._open: dict[int, int] = {}  # connections by worker
         self._loaded: dict[str, dict[str, np.ndarray]] = {}  # dense parameters from files that no worker named yet
         self._snapshots, self._period = snapshots, period
-        self._snapshot_due = threading.Event()
+        self._snapshot_due, self._saving = threading.Event(), threading.Lock()
         if snapshots is not None:
             folder = self._snapshot_folder()
             if os.path.exists(os.path.join(folder, MANIFEST)):
@@ -347,8 +347,9 @@ class Server:
     def snapshot(self, version: str) -> None:
         """Write a copy of the tables for a server that is started again."""
         folder = self._snapshot_folder()
-        if self.tables or self.dense.values:
-            commit(folder, [self.save(folder, version)])
+        with self._saving:
+            if self.tables or self.dense.values:
+                commit(folder, [self.save(folder, version)])
 
 
 def _average(pushes: list[tuple]) -> tuple:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 import time
-from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from ...engine import errors
@@ -26,7 +26,10 @@ class Local:
         self.servers = servers
 
     def call(self, calls: dict[int, tuple]) -> list:
-        return [self.servers[server].handle(call) for server, call in calls.items()]
+        if len(calls) == 1 or self.servers[0].workers == 1:
+            return [self.servers[server].handle(call) for server, call in calls.items()]
+        with ThreadPoolExecutor(len(calls)) as pool:  # each may wait for other workers
+            return list(pool.map(lambda item: self.servers[item[0]].handle(item[1]), calls.items()))
 
     def where(self, server: int) -> str:
         return f"parameter server {server} (in this process)"

@@ -20,14 +20,15 @@ def write_inference_model(runtime: Any, prefix: str, feeded_var_names: list[str]
     if runtime._rewritten is None:
         raise errors.RuntimeError_("fleet.save_inference_model: call minimize first")
     runtime.pull_dense()
-    main, before = runtime._rewritten
+    before = runtime._rewritten
     program = Program()
     program.block.operators = list(before.block.operators)
     program.inputs, program.states = dict(before.inputs), {n: s.copy() for n, s in before.states.items()}
     program.ticks = before.ticks
-    for name, state in program.states.items():
-        if name in main.states and state.value is not main.states[name].value and state.update is not None:
-            state.value, state.update = state.update, None  # what the pull defines was the parameter
+    if runtime.geo is None:
+        for name in runtime.dense:
+            state = program.states[name]
+            state.value = state.update  # what the pull defines was the parameter
     program.changed()
     scope = Scope()
     for name in program.states:

@@ -101,15 +101,16 @@ class ParameterServerRuntime:
             return [], []
         recorder = backward.recorder_of([loss])
         main = recorder.graph
-        pairs = backward.backward(optimizer, loss, parameter_list, no_grad_set)
-        sparse = {n: p for n, p in programs.sparse_parameters(main).items()}
+        sparse = programs.sparse_parameters(main)
+        with programs.without_rows(main, set(sparse)):
+            pairs = backward.backward(optimizer, loss, parameter_list, no_grad_set)
         lookups = programs.lookups_of(main, set(sparse))
         seed = main.random_seed or generator().initial_seed()
         self.tables |= {n: self._spec(p, optimizer, seed) for n, p in sparse.items()}
         dense = [(p, g) for p, g in pairs if p.name not in sparse]
         if sparse and any(optimizer._clips()):
             raise errors.NotImplemented_("fleet.minimize: grad_clip together with sparse tables of parameter servers")
-        self._rewritten = (main, main.with_operators(list(main.block.operators)))
+        self._rewritten = main.with_operators(list(main.block.operators))
         looks = self._looks(main, sparse)
         pushes = programs.gradients_of(main.block.operators, lookups)
         names = [p.name for p, _ in dense]
