@@ -334,9 +334,13 @@ def shard_optimizer(
     before = optimizer.state_dict() if optimizer._packs or optimizer._loose else None
     whole = kind.__name__ in _WHOLE or any(isinstance(c, ClipGradByNorm) for c in optimizer._clips())
     inside = {id(p) for unit in units for p in unit}
-    rest = sort_into_buckets([p for p in params if id(p) not in inside], limit)
+    rest = [p for p in params if id(p) not in inside]
+    shared = sort_into_buckets([p for p in rest if not getattr(p, "no_sync", False)], limit)
+    single = sort_into_buckets([p for p in rest if getattr(p, "no_sync", False)], limit)
+    own = Group(0, -1, [group.ranks[group.rank]])
     buckets: list[Bucket] = [Unit(unit, group, copies, whole) for unit in units]
-    buckets += [Bucket(bucket, group, copies, whole) for bucket in rest]
+    buckets += [Bucket(bucket, group, copies, whole) for bucket in shared]
+    buckets += [Bucket(bucket, own, None, whole) for bucket in single]  # each process's own, as experts are
     if agree:
         for bucket in buckets:
             bucket.agree()

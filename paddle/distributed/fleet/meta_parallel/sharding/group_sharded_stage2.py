@@ -25,7 +25,7 @@ class ShardedLayer(Layer):
 
     def _share(self, tensors: list) -> None:
         """Take over the values of the first process."""
-        tensors = [t for t in tensors if t is not None and t.size]
+        tensors = [t for t in tensors if t is not None and t.size and not getattr(t, "no_sync", False)]
         for group in (self._group, self._dp_group):
             if tensors and group is not None and group.nranks > 1:
                 for tensor, array in zip(tensors, run(group, "sync_buffers", "broadcast", tensors, 0)):

@@ -223,7 +223,7 @@ def _large_parameters(layer: Layer, limit: int, excluded: list, trained: set[int
             if id(p) in seen:
                 continue
             seen.add(id(p))
-            if id(part) in excluded or type(part).__name__ in excluded:
+            if id(part) in excluded or type(part).__name__ in excluded or getattr(p, "no_sync", False):
                 continue
             if int(np.prod(p._raw.shape, dtype=int)) > limit and (p._stop or id(p) in trained):
                 together.setdefault((p._raw.dtype, p._stop), []).append(p)

@@ -1,0 +1,1 @@
+"""Helpers for models that are spread over processes."""

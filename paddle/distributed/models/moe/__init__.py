@@ -1,0 +1,1 @@
+"""Helpers for mixtures of experts."""

@@ -1,0 +1,5 @@
+"""Helpers of distributed training."""
+
+from . import moe_utils
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Models that are spread over processes."""
+
+from . import moe
