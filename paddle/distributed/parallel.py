@@ -59,7 +59,8 @@ def sync_params_buffers(
     fuse_params: bool = True,
     is_moe_sharding_parallel: bool = False,
 ) -> None:
-    """Give the parameters and buffers of the process `src_rank` to all processes of a group.
+    """Give the parameters and buffers of the process `src_rank` to all processes of a group, but for those with an attribute
+    `no_sync` that is true, which are each process's own, as experts are.
 
     Args:
         model: a layer, built alike in all processes.
@@ -70,6 +71,7 @@ def sync_params_buffers(
     group = group_of(comm_group, "sync_params_buffers")
     source = rank_in(group, src_rank, "sync_params_buffers", "src_rank")
     tensors = [t for t in (*model.parameters(), *model.buffers()) if t is not None and t.size]
+    tensors = [t for t in tensors if not getattr(t, "no_sync", False)]
     if is_model_parallel:
         tensors = [t for t in tensors if not t.is_distributed]
     if not tensors or group.nranks == 1:
@@ -84,7 +86,8 @@ class DataParallel(Layer):
     `.grad` the averages over all of them.
 
     The gradients are averaged in buckets that start while the backward still runs. A parameter that no process used
-    keeps no gradient; unused ones need no special care, whatever `find_unused_parameters` says.
+    keeps no gradient; unused ones need no special care, whatever `find_unused_parameters` says. Parameters with an attribute
+    `no_sync` that is true are each process's own, as experts are.
 
     Args:
         layers: the layer; the parameters and buffers of the first process of the group go to all of them.
@@ -147,6 +150,7 @@ class DataParallel(Layer):
     def init_reducer(self) -> None:
         """Put the averaging into the gradients of the parameters."""
         params = [p for p in self._layers.parameters() if not p.stop_gradient and not p.is_distributed]
+        params = [p for p in params if not getattr(p, "no_sync", False)]
         if not params:
             raise errors.ValueError_("DataParallel: the layer has no parameter to train")
         sparse = [s.weight for s in self._layers.sublayers(include_self=True) if getattr(s, "_sparse", False) is True]
