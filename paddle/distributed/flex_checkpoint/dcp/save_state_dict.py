@@ -43,6 +43,7 @@ NAME = "save_state_dict"
 _LEFT_OVER = re.compile(r"\.(\d+)(?:_(\d+))?\.(?:distcp|safetensors|metadata)\.\d+\.[0-9a-f]+\.tmp")
 _running: list[threading.Thread] = []
 _failures: list[BaseException] = []
+_told: dict[int, tuple[str, str]] = {}  # by the number of the group
 
 
 @errors.clean
@@ -236,6 +237,9 @@ def _together(
         write()
         commit()
         return
+    for key in _told.pop(group.id, ()):  # of the save before: all have heard it, as all have begun this one
+        world.current().store.delete(f"checkpoint/{group.id}/{key}")
+    _told[group.id] = f"{turn}/{rank}", f"{turn}/end"
     failed: Exception | None = None
     try:
         write()
@@ -256,7 +260,6 @@ def _together(
     else:
         (note,) = heard(group, NAME, [f"{turn}/end"], [leader])
         report(NAME, {leader: note} if note else {})
-    world.current().store.delete(f"checkpoint/{group.id}/{turn}/{rank}")  # all have heard it, or raised
 
 
 def _start(work: Callable[[], None]) -> None:
