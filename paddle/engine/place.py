@@ -182,6 +182,11 @@ def for_other_devices() -> Iterator[None]:
         _elsewhere.pop()
 
 
+def elsewhere() -> bool:
+    """Whether a program for other devices is being built."""
+    return bool(_elsewhere)
+
+
 def memory_limit() -> int:
     """Bytes that all devices together can hold."""
     return 1 << 62 if _elsewhere else _memory_here()

@@ -20,6 +20,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from ..engine import onednn
+from ..engine.place import elsewhere
 from ..ir import layout
 from .convolution import convolve
 
@@ -99,7 +100,8 @@ def _is_ours(context: Any) -> bool:
     module = context.module_context
     lowering = getattr(module, "lowering_parameters", None)
     devices = getattr(getattr(module, "axis_context", None), "num_devices", None)
-    return devices == 1 and tuple(module.platforms) == ("cpu",) and not getattr(lowering, "for_export", True)
+    here = devices == 1 and tuple(module.platforms) == ("cpu",) and not elsewhere()
+    return here and not getattr(lowering, "for_export", True)
 
 
 def _bindable(*arrays: Any) -> bool:
