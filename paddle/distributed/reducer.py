@@ -46,16 +46,28 @@ class Reducer:
         sparse: the tables whose gradients are row-sparse.
         group: the processes.
         sizes: bytes of a bucket, and of the one that is sent first.
+        factor: for the averages.
+        hooks: follow the backward; False: `combine` does everything.
     """
 
-    def __init__(self, params: list[Tensor], sparse: list[Tensor], group: Group, sizes: tuple[float, float]):
-        self.group = group
+    def __init__(
+        self,
+        params: list[Tensor],
+        sparse: list[Tensor],
+        group: Group,
+        sizes: tuple[float, float],
+        factor: float = 1.0,
+        hooks: bool = True,
+    ):
+        self.group, self.factor = group, factor
         self.enabled = True
         tables = {id(p) for p in sparse}
         self.tables = [p for p in params if id(p) in tables]
         self.buckets = [Bucket(b) for b in _divide([p for p in params if id(p) not in tables], sizes)]
         self._started = 0
         self._running = False
+        if not hooks:
+            return
         for param in self.tables:
             param.register_hook(self._hook(param, None, 0))
         for bucket in self.buckets:
@@ -100,6 +112,10 @@ class Reducer:
         check_agreement(self.group, "DataParallel", *map(errors.describe, bucket.params))
         bucket.means = over_mesh(self.group, "mean_of_bucket", arrays)
 
+    def combine(self) -> None:
+        """Average the gradients as they are now."""
+        (self.finish if modes.program is None else self._record)()
+
     def finish(self) -> None:
         """The end of the backward: send what is left, and put the averages into the gradients."""
         try:
@@ -133,7 +149,7 @@ class Reducer:
             kernel = Kernel(_average, "average_gradients", ("",) * len(params), mesh=self.group.mesh)
             found = modes.program.record(kernel, tuple(p._grad for p in params))
             for param, mean in zip(params, found):
-                param._grad = mean
+                param._grad = mean if self.factor == 1 else mean * self.factor
 
     def _put_back(self, bucket: Bucket) -> None:
         *means, shares = bucket.means  # type: ignore[misc]
@@ -141,6 +157,7 @@ class Reducer:
         for i, (param, mean) in enumerate(zip(bucket.params, means)):
             grad = param._grad
             mean = mean.reshape(param._value.shape)  # scalars travel as [1]
+            mean = mean if self.factor == 1 else mean * jnp.asarray(self.factor, mean.dtype)
             if grad is None:
                 used = np.asarray(shares) if used is None else used
                 if used[i] > 0:
@@ -162,7 +179,7 @@ class Reducer:
         found = [f for f in objects.exchange(own, self.group, "DataParallel") if f is not None]
         if found:
             rows, values = (np.concatenate(part) for part in zip(*found))
-            values = values / np.asarray(self.group.nranks, values.dtype)
+            values = values * np.asarray(self.factor / self.group.nranks, values.dtype)
             table._grad = SelectedRows(RowSparse(jnp.asarray(rows), jnp.asarray(values), table.shape[0], True))
 
 

@@ -30,7 +30,7 @@ def start(**degrees):
     return fleet.get_hybrid_communicate_group()
 
 
-def train(rank, mp, clip):
+def train(rank, mp, clip, compiled):
     groups = start(mp_degree=mp, dp_degree=4 // mp)
     place, n = groups.get_model_parallel_rank(), groups.get_model_parallel_world_size()
     model = Transformer()
@@ -38,22 +38,28 @@ def train(rank, mp, clip):
     model = fleet.distributed_model(model)
     optimizer = fleet.distributed_optimizer(adam(model, clip))
     copies, copy = groups.get_data_parallel_world_size(), groups.get_data_parallel_rank()
-    curve, first = [], None
-    for step in range(STEPS):
-        ids, labels = batch(step)
-        rows = slice(copy * len(ids) // copies, (copy + 1) * len(ids) // copies)
-        loss = model(ids[rows], labels[rows])
+    curve, first = [], []
+
+    def step(ids, labels):
+        loss = model(ids, labels)
         loss.backward()
-        first = first or gradients(model._layers)
+        if not compiled:
+            first.append(first or gradients(model._layers))
         optimizer.step()
         optimizer.clear_grad()
-        curve.append(loss.item())
-    return curve, first, weights(model._layers), split_axes(model._layers)
+        return loss
+
+    step = paddle.jit.to_static(step) if compiled else step
+    for number in range(STEPS):
+        ids, labels = batch(number)
+        rows = slice(copy * len(ids) // copies, (copy + 1) * len(ids) // copies)
+        curve.append(step(ids[rows], labels[rows]).item())
+    return curve, first and first[0], weights(model._layers), split_axes(model._layers)
 
 
-@pytest.mark.parametrize("mp, clip", [(2, 0.2), (4, None)])
-def test_training_equals_one_process(job, mp, clip):
-    found = job.run(train, mp, clip)
+@pytest.mark.parametrize("mp, clip, compiled", [(2, 0.2, False), (4, None, False), (2, 0.2, True)])
+def test_training_equals_one_process(job, mp, clip, compiled):
+    found = job.run(train, mp, clip, compiled)
     curve, first, end = one_process(STEPS, clip)
     copies = [found[i : i + mp] for i in range(0, 4, mp)]
     np.testing.assert_allclose(np.mean([c[0][0] for c in copies], 0), curve, atol=1e-5)
@@ -62,9 +68,10 @@ def test_training_equals_one_process(job, mp, clip):
         got = gathered([p[2] for p in copy], copy[0][3])
         for name, want in end.items():
             np.testing.assert_allclose(got[name], want, atol=1e-5, err_msg=name)
-    starts = [gathered([p[1] for p in copy], copy[0][3]) for copy in copies]
-    for name, want in first.items():
-        np.testing.assert_allclose(np.mean([s[name] for s in starts], 0), want, atol=1e-6, err_msg=name)
+    if not compiled:
+        starts = [gathered([p[1] for p in copy], copy[0][3]) for copy in copies]
+        for name, want in first.items():
+            np.testing.assert_allclose(np.mean([s[name] for s in starts], 0), want, atol=1e-6, err_msg=name)
 
 
 # ---- layers, against NumPy ----

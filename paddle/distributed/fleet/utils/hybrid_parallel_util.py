@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ....engine import errors
+from ....engine.row_sparse import SelectedRows
 from ....engine.tensor import Tensor
 from ....engine.value import ABSTRACT
 from ...communication import objects
 from ...communication.collectives import fill, run
 from ...communication.group import Group, group_of
-from ...communication.mesh import over_mesh
 from ...parallel import sync_params_buffers
-from ...reducer import _divide
+from ...reducer import Reducer
 
 __all__: list[str] = []
 
@@ -23,18 +23,17 @@ def fused_allreduce_gradients_with_group(
     """Average the gradients of parameters over a group, in buckets of `bucket_size` bytes.
 
     Args:
-        parameter_list: the parameters; those without gradients are left out, the same ones in all processes.
+        parameter_list: the parameters; one that no process has a gradient of keeps none.
         group: the processes, None for all.
         scale: a factor for the sums; by default one over the number of processes.
     """
     found = group_of(group, "fused_allreduce_gradients")
-    params = [p for p in parameter_list if p._grad is not None and p._grad.size]
-    if found.nranks == 1:
+    params = [p for p in parameter_list if not p.stop_gradient and p.size]
+    if found.nranks == 1 or not params:
         return
-    for bucket in _divide(params, (bucket_size, bucket_size)):
-        means = over_mesh(found, "mean_of_bucket", [p._grad._value for p in bucket])  # type: ignore[union-attr]
-        for param, mean in zip(bucket, means):
-            fill(param._grad, mean if scale is None else mean * (found.nranks * scale))  # type: ignore[arg-type]
+    tables = [p for p in params if isinstance(p._grad, SelectedRows)]
+    factor = 1.0 if scale is None else scale * found.nranks
+    Reducer(params, tables, found, (bucket_size, bucket_size), factor, hooks=False).combine()
 
 
 def fused_allreduce_gradients(parameter_list: list[Tensor], hcg: Any) -> None:
@@ -42,7 +41,7 @@ def fused_allreduce_gradients(parameter_list: list[Tensor], hcg: Any) -> None:
     segment parallelism, whose processes see parts of one sequence. For use behind `no_sync()` or without `DataParallel`.
 
     Args:
-        parameter_list: the parameters; those without gradients are left out, the same ones in all processes.
+        parameter_list: the parameters; one that no process has a gradient of keeps none.
         hcg: a HybridCommunicateGroup; None: averages over all processes.
     """
     if hcg is None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from .....amp import GradScaler
 from .....engine.tensor import Tensor
-from ....communication.collectives import all_reduce
-from ....communication.reduce_op import ReduceOp
+from ....communication.differentiable import plain
+from ....communication.group import group_of
 
 __all__: list[str] = []
 
@@ -16,8 +16,7 @@ def share_overflow(scaler: Any) -> None:
     """Let a scaler look at the gradients of all processes: a step is left out by all of them or by none."""
 
     def anywhere(bad: Tensor) -> Tensor:
-        all_reduce(bad, ReduceOp.MAX)
-        return bad
+        return plain(bad.astype("int32"), "max", group_of(None, "GradScaler")) > 0
 
     scaler._agreed = anywhere
 

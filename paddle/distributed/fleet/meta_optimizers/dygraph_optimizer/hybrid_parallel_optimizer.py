@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from .....engine import errors
-from .....engine.tensor import Tensor, _make
+from .....engine.dispatch import dispatch
+from .....engine.executable import Kernel
+from .....engine.modes import set_mode
+from .....engine.tensor import Tensor
 from .....nn.clip import ClipGradBase, ClipGradByGlobalNorm, _squares
+from .....ops.creation import zeros
 from .....optimizer import Optimizer
-from ....communication.collectives import run
+from ....communication.differentiable import plain
 from ...base.topology import ParallelMode
 from ...utils.hybrid_parallel_util import fused_allreduce_gradients
 
 __all__: list[str] = []
 
 
-@jax.jit
-def _total(arrays: list) -> Any:
+def _squares_of(*arrays: Any) -> Any:
     """The sum of the squares, [1]."""
     return jnp.asarray(sum(map(_squares, arrays), 0.0), jnp.float32).reshape(1)
 
 
-@jax.jit
-def _scaled(arrays: list, total: Any, limit: Any) -> list:
+def _scaled(limit: Any, total: Any, *arrays: Any) -> tuple:
     """The arrays, scaled down where the norm, whose square is `total`, is above the limit."""
     norm = jnp.sqrt(total.reshape(()))
     scale = jnp.where(norm > limit, limit / jnp.maximum(norm, limit), jnp.where(norm <= limit, 1.0, norm))
-    return [a * scale.astype(a.dtype) for a in arrays]
+    return tuple(a * scale.astype(a.dtype) for a in arrays)
+
+
+@functools.cache
+def _kernel(function: Any, n: int) -> Kernel:
+    return Kernel(function, "clip" + function.__name__, ("scalar",) * n, differentiable=False)
 
 
 class HybridParallelClipGrad(ClipGradBase):
@@ -57,12 +64,15 @@ class HybridParallelClipGrad(ClipGradBase):
         counted = [(p, g) for p, g in pairs if getattr(p, "need_clip", True) and getattr(p, "is_firstly_shared", True)]
         if self._hcg.get_model_parallel_rank() > 0:  # what is not divided counts once
             counted = [(p, g) for p, g in counted if p.is_distributed]
-        group = self._hcg.get_model_parts_group()
-        total = _total([g._value for _, g in counted])
-        if group.nranks > 1:
-            (total,) = run(group, "HybridParallelClipGrad", "all_reduce", [_make(total)], "sum")
-        for g, array in zip(chosen, _scaled([g._value for g in chosen], total, self.clip_norm)):
-            g._write_array(array)
+        squares = [g for _, g in counted]
+        with set_mode(grad=False, amp=None):
+            total = dispatch(_kernel(_squares_of, len(squares)), tuple(squares)) if squares else zeros([1], "float32")
+            total = plain(total, "sum", self._hcg.get_model_parts_group())
+            found = (
+                dispatch(_kernel(_scaled, len(chosen) + 2), (float(self.clip_norm), total, *chosen)) if chosen else ()
+            )
+            for g, new in zip(chosen, found):
+                g._storage.write(new._raw)
         return pairs
 
     def __getattr__(self, name: str) -> Any:
