@@ -19,8 +19,9 @@ VOCAB, WIDTH, HEADS, LENGTH, ROWS = 16, 8, 4, 4, 8
 
 
 class Block(nn.Layer):
-    def __init__(self, group=None, dropout=0.0):
+    def __init__(self, key, group=None):
         super().__init__()
+        self.key = key
         self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.qkv = ColumnParallelLinear(WIDTH, 3 * WIDTH, has_bias=True, gather_output=False, mp_group=group)
         self.out = RowParallelLinear(WIDTH, WIDTH, input_is_parallel=True, mp_group=group)
@@ -39,6 +40,8 @@ class Block(nn.Layer):
 
 
 class Embed(nn.Layer):
+    key = "embed"
+
     def __init__(self, group=None):
         super().__init__()
         self.table = VocabParallelEmbedding(VOCAB, WIDTH, mp_group=group)
@@ -48,6 +51,8 @@ class Embed(nn.Layer):
 
 
 class Head(nn.Layer):
+    key = "head"
+
     def __init__(self, group=None):
         super().__init__()
         self.norm = nn.LayerNorm(WIDTH)
@@ -70,13 +75,19 @@ class Transformer(nn.Layer):
     def __init__(self, group=None, blocks=2):
         super().__init__()
         self.embed, self.head, self.loss = Embed(group), Head(group), Loss(group)
-        self.blocks = nn.LayerList([Block(group) for _ in range(blocks)])
+        self.blocks = nn.LayerList([Block(f"blocks.{i}", group) for i in range(blocks)])
 
     def forward(self, ids, labels):
         x = self.embed(ids)
         for block in self.blocks:
             x = block(x)
         return self.loss(self.head(x), labels)
+
+
+def named(model):
+    """Parameters with names by the place of their part in the transformer, wherever it is held."""
+    parts = [part for part in model.sublayers() if hasattr(part, "key")]
+    return [(f"{part.key}.{name}", p) for part in parts for name, p in part.named_parameters()]
 
 
 def whole_shape(parameter, n):
@@ -86,11 +97,11 @@ def whole_shape(parameter, n):
     return shape
 
 
-def fill(named, rank=0, n=1, prefix=""):
+def fill(parameters, rank=0, n=1):
     """Give parameters the values (this member's parts of them) that belong to their names."""
-    for name, parameter in named:
+    for name, parameter in parameters:
         shape = whole_shape(parameter, n)
-        values = np.random.RandomState(zlib.crc32((prefix + name).encode()) % 2**31).randn(*shape).astype("float32")
+        values = np.random.RandomState(zlib.crc32(name.encode()) % 2**31).randn(*shape).astype("float32")
         values = values * 0.3 if len(shape) > 1 else values * 0.1 + ("norm" in name and name.endswith("weight"))
         if parameter.is_distributed:
             values = np.split(values, n, parameter.split_axis)[rank]
@@ -108,8 +119,8 @@ def gathered(parts, axes):
     return {k: np.concatenate([p[k] for p in parts], axes[k]) if k in axes else parts[0][k] for k in parts[0]}
 
 
-def split_axes(layer):
-    return {name: p.split_axis for name, p in layer.named_parameters() if p.is_distributed}
+def split_axes(model):
+    return {name: p.split_axis for name, p in named(model) if p.is_distributed}
 
 
 def adam(model, clip=None):
@@ -119,18 +130,18 @@ def adam(model, clip=None):
 
 
 def gradients(model):
-    return {k: p.grad.numpy() for k, p in model.named_parameters()}
+    return {k: p.grad.numpy() for k, p in named(model)}
 
 
 def weights(model):
-    return {k: p.numpy() for k, p in model.named_parameters()}
+    return {k: p.numpy() for k, p in named(model)}
 
 
 @functools.cache
 def one_process(steps, clip=None, blocks=2):
     """Losses, first gradients and final weights of training in one process on whole batches."""
     model = Transformer(paddle.distributed.new_group([paddle.distributed.get_rank()]), blocks)
-    fill(model.named_parameters())
+    fill(named(model))
     optimizer, curve, first = adam(model, clip), [], None
     for step in range(steps):
         loss = model(*batch(step))

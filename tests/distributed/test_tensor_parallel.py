@@ -11,7 +11,7 @@ from paddle.distributed.fleet.utils import recompute
 from paddle.distributed.fleet.utils import sequence_parallel_utils as sp
 
 from _jobs import Job, raised
-from _transformer import Transformer, adam, batch, fill, gathered, gradients, one_process, split_axes, weights
+from _transformer import Transformer, adam, batch, fill, gathered, gradients, named, one_process, split_axes, weights
 
 STEPS = 4
 
@@ -34,7 +34,7 @@ def train(rank, mp, clip, compiled):
     groups = start(mp_degree=mp, dp_degree=4 // mp)
     place, n = groups.get_model_parallel_rank(), groups.get_model_parallel_world_size()
     model = Transformer()
-    fill(model.named_parameters(), place, n)
+    fill(named(model), place, n)
     model = fleet.distributed_model(model)
     optimizer = fleet.distributed_optimizer(adam(model, clip))
     copies, copy = groups.get_data_parallel_world_size(), groups.get_data_parallel_rank()
@@ -44,7 +44,7 @@ def train(rank, mp, clip, compiled):
         loss = model(ids, labels)
         loss.backward()
         if not compiled:
-            first.append(first or gradients(model._layers))
+            first.append(first or gradients(model))
         optimizer.step()
         optimizer.clear_grad()
         return loss
@@ -54,7 +54,7 @@ def train(rank, mp, clip, compiled):
         ids, labels = batch(number)
         rows = slice(copy * len(ids) // copies, (copy + 1) * len(ids) // copies)
         curve.append(step(ids[rows], labels[rows]).item())
-    return curve, first and first[0], weights(model._layers), split_axes(model._layers)
+    return curve, first and first[0], weights(model), split_axes(model)
 
 
 @pytest.mark.parametrize("mp, clip, compiled", [(2, 0.2, False), (4, None, False), (2, 0.2, True)])
@@ -223,7 +223,7 @@ def mixed(rank):
     """Steps in mixed precision; an overflow in one process leaves the step out in all."""
     start(mp_degree=2, dp_degree=2)
     model = Transformer(blocks=1)
-    fill(model.named_parameters(), rank % 2, 2)
+    fill(named(model), rank % 2, 2)
     model = fleet.distributed_model(model)
     optimizer = fleet.distributed_optimizer(adam(model))
     scaler = fleet.distributed_scaler(paddle.amp.GradScaler(init_loss_scaling=256.0))
@@ -253,6 +253,8 @@ def test_mixed_precision(job):
 
 # ---- sequence parallelism ----
 class Divided(nn.Layer):
+    key = "sequence"
+
     """Norm and two linear layers on a sequence [length, batch, width], of which each process has a part in between."""
 
     def __init__(self):
@@ -269,6 +271,8 @@ class Divided(nn.Layer):
 
 
 class Whole(nn.Layer):
+    key = "sequence"
+
     def __init__(self):
         super().__init__()
         self.norm, self.up, self.down = nn.LayerNorm(8), nn.Linear(8, 12), nn.Linear(12, 8)
@@ -282,8 +286,8 @@ SEQUENCE = np.random.RandomState(4).randn(6, 2, 8).astype("float32")
 
 def sequences(rank, fuse):
     groups = start(mp_degree=2, dp_degree=2)
-    net = Divided()
-    fill(net.named_parameters(), groups.get_model_parallel_rank(), 2)
+    net = nn.Sequential(Divided())
+    fill(named(net), groups.get_model_parallel_rank(), 2)
     sp.register_sequence_parallel_allreduce_hooks(net, 2, fuse)
     x = paddle.to_tensor(SEQUENCE, stop_gradient=False)
     for _ in range(2):  # the second backward sums both
@@ -300,8 +304,8 @@ def sequences(rank, fuse):
 @pytest.mark.parametrize("fuse", [True, False])
 def test_sequence_parallelism(job, fuse):
     found = job.run(sequences, fuse)
-    net = Whole()
-    fill(net.named_parameters())
+    net = nn.Sequential(Whole())
+    fill(named(net))
     x = paddle.to_tensor(SEQUENCE, stop_gradient=False)
     y = net(x)
     (2 * (y**2).sum()).backward()
@@ -339,7 +343,7 @@ def started(rank, folder):
         k: (v.global_shape, v.global_offset) for k, v in model._layers.embed.table.sharded_state_dict("t.").items()
     }
     wrong = raised(model, paddle.ones([rank % 2 + 1, 2], "int64"), labels)
-    return weights(model._layers), ids.numpy(), loss.item(), other(ids, labels).item(), parts, wrong
+    return weights(model), ids.numpy(), loss.item(), other(ids, labels).item(), parts, wrong
 
 
 def test_start_and_states(job, tmp_path):
