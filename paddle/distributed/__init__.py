@@ -11,6 +11,7 @@ _WHERE = {
         is_initialized isend new_group recv recv_object_list reduce reduce_scatter scatter scatter_object_list send
         send_object_list stream wait""",
     "communication.group": "Group",
+    "context_parallel": "ring_attention ulysses_attention",
     "entry_attr": "CountFilterEntry ProbabilityEntry ShowClickEntry",
     "fleet.base.topology": "ParallelMode",
     "fleet.layers.mpu.mp_layers": "split",
@@ -22,7 +23,7 @@ _WHERE = {
     "spawning": "spawn",
     "store": "TCPStore",
 }
-_MODULES = frozenset("auto_parallel communication fleet parallel rpc".split())
+_MODULES = frozenset("auto_parallel communication context_parallel fleet parallel rpc sharding utils".split())
 _NAMES = {name: where for where, names in _WHERE.items() for name in names.split()}
 
 __all__ = sorted({*_NAMES, *_MODULES} - {"Group", "TCPStore"})
