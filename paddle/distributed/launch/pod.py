@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -31,10 +30,19 @@ class Container:
     file: IO | None = field(default=None, repr=False)
 
 
-def _die_with_parent() -> None:
-    """In the child: end when the launcher is killed."""
-    with contextlib.suppress(Exception):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+# Run in place of the command, which it becomes: ends with the launcher. The launcher has threads, so that nothing of Python
+# may run between the fork and the start of another program (`preexec_fn`).
+_TIED = """import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit(1)
+os.execvp(sys.argv[2], sys.argv[2:])"""
+
+
+def _tied(command: list[str]) -> list[str]:
+    if sys.platform != "linux":
+        return command
+    return [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *map(str, command)]
 
 
 class Pod:
@@ -58,12 +66,11 @@ class Pod:
         c.file = open(c.log, mode)
         c.start = c.file.tell()
         c.process = subprocess.Popen(
-            c.command,
+            _tied(c.command),
             env={**os.environ, **c.environment},
             stdout=c.file,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # so that it can be ended with its own children
-            preexec_fn=_die_with_parent if sys.platform == "linux" else None,
         )
 
     def start_again(self, container: Container) -> None:
