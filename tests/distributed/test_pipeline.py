@@ -1,5 +1,6 @@
 """Pipeline parallelism in two and four processes against one process on the whole batch."""
 
+import doctest
 import subprocess
 import sys
 import weakref
@@ -14,14 +15,21 @@ import paddle
 from paddle import nn
 from paddle.distributed import fleet
 from paddle.distributed.fleet.meta_parallel import (
+    ColumnParallelLinear,
     LayerDesc,
     NoPipelineParallel,
     PipelineLayer,
     PipelineParallelMicroStepLocations,
+    RowParallelLinear,
+    ScheduleChunk,
+    ScheduleNode,
     SharedLayerDesc,
+    pipeline_parallel,
 )
+from paddle.distributed.fleet.meta_parallel.parallel_layers import pp_layers, spec_utils
 from paddle.distributed.fleet.meta_parallel.parallel_layers.pp_layers import SegmentLayers
-from paddle.distributed.fleet.meta_parallel.pp_utils import schedules
+from paddle.distributed.fleet.meta_parallel.pp_utils import forward_backward_overlap_utils as overlap
+from paddle.distributed.fleet.meta_parallel.pp_utils import hooks, micro_batches, schedules, utils
 from paddle.engine import autograd
 
 from _jobs import Job, raised
@@ -440,32 +448,38 @@ def test_files_of_layers_fit_another_number_of_stages(two, tmp_path):
 # ---- hooks and memory ----
 def hooked(rank):
     model, optimizer, rate = start(strategy(2, micros=8))
-    seen, alive, most = [], [], []
+    seen, alive, most, outputs, kept = [], [], [], [], []
 
     def begin(step_id, input_tensor, **known):
         alive.append(weakref.ref(input_tensor))
         most.append(sum(r() is not None for r in alive))
+        kept.append(sum(r() is not None for r in outputs))
+
+    def end(step_id, output_tensor, **known):
+        outputs.append(weakref.ref(output_tensor))
 
     places = PipelineParallelMicroStepLocations
     for place in places:
         model.register_hook(place, lambda step_id, place=place, **known: seen.append((place.value, step_id)))
     model.register_hook(places.FORWARD_BEGIN, begin)
+    model.register_hook(places.FORWARD_END, end)
     model.register_forward_pipeline_parallel_hook(3, lambda i: seen.append(("forward hook", i)))
     model.register_backward_pipeline_parallel_hook(0, lambda i: seen.append(("backward hook", i)))
     model.train_batch(data(0), optimizer)
-    for hooks in model.callbacks.hooks.values():
-        hooks.clear()
-    return seen, max(most), raised(model.register_bubble_pipeline_parallel_hook, 0, print)[0]
+    for functions in model.callbacks.hooks.values():
+        functions.clear()
+    return seen, max(most), max(kept), raised(model.register_bubble_pipeline_parallel_hook, 0, print)[0]
 
 
 def test_hooks_and_what_is_kept(two):
     found = two.run(hooked)
-    for rank, (seen, most, error) in enumerate(found):
+    for rank, (seen, most, kept, error) in enumerate(found):
         assert [i for what, i in seen if what == "backward_end"] == list(range(8)) and error == "ValueError"
         assert seen.index(("forward hook", 3)) < seen.index(("forward_begin", 3)) < seen.index(("forward_end", 3))
         assert ("backward hook", 0) in seen
+        assert kept == 0  # what was sent on
         if rank == 1:
-            assert most <= 2  # the inputs that were received: at most one for each stage, and the one that just came
+            assert most == 1  # of the inputs that were received: the one that just came
 
 
 # ---- errors ----
@@ -659,6 +673,38 @@ def test_misuse():
         NoPipelineParallel(net, strategy(1, pp_configs={"profiling": True}))
 
 
+def test_parts_that_are_called_apart():
+    class Part(Block):
+        def build_schedule_node(self):
+            return ScheduleNode(self.forward, "part")
+
+    net = PipelineLayer([LayerDesc(Part), LayerDesc(Part)], num_stages=1, num_virtual_pipeline_stages=2)
+    x, y = data(0)
+    x.stop_gradient = False
+    square(net(x), y).backward()
+    want, weights = x.grad.numpy(), [p.grad.numpy() for p in net.parameters()]
+    net.clear_gradients()
+    chunks = [net.get_schedule_chunk(0), net.get_schedule_chunk(1)]
+    loss = ScheduleNode(square)
+    loss.labels, loss.scale_loss_factor = y, 2.0
+    loss.forward(chunks[1].forward(chunks[0].forward(x)))
+    scaler = paddle.amp.GradScaler(init_loss_scaling=2.0)
+    got = chunks[0].backward(chunks[1].backward(loss.backward(scaler=scaler)))
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-5, atol=1e-7)
+    for p, w in zip(net.parameters(), weights):
+        np.testing.assert_allclose(p.grad.numpy(), w, rtol=1e-5, atol=1e-7)
+    with pytest.raises(TypeError, match="nodes must be ScheduleNodes, got 3"):
+        ScheduleChunk([3])
+    with pytest.raises(RuntimeError, match="call forward first"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("module", [pipeline_parallel, pp_layers, spec_utils, hooks, micro_batches, overlap, utils])
+def test_examples(module):
+    failed, tried = doctest.testmod(module, extraglobs={"paddle": paddle})
+    assert tried and not failed
+
+
 @pytest.mark.parametrize("half", [False, True])
 def test_a_backward_in_two_parts(half):
     net = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Tanh(), nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 2))
@@ -685,3 +731,65 @@ def test_a_backward_in_two_parts(half):
 
     for got, want in zip(gradients(True), gradients(False)):
         np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7)
+
+
+# ---- with tensor parallelism ----
+class Divided(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(WIDTH)
+        self.first = ColumnParallelLinear(WIDTH, 8, has_bias=True, gather_output=False)
+        self.second = RowParallelLinear(8, WIDTH, input_is_parallel=True)
+
+    def forward(self, x):
+        return x + self.second(nn.functional.tanh(self.first(self.norm(x))))
+
+
+class Whole(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.first, self.second = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 8), nn.Linear(8, WIDTH)
+
+    forward = Divided.forward
+
+
+AXES = {"first.weight": 1, "first.bias": 0, "second.weight": 0}
+
+
+def divided(rank):
+    made = strategy(2)
+    made.hybrid_configs = {"mp_degree": 2}
+    model, optimizer, rate = start(made, lambda: [LayerDesc(Divided) for _ in range(4)])
+    before = state(model)
+    curve, compiles = train(model, optimizer, rate)
+    return before, curve, state(model), compiles, model.stage_id
+
+
+def test_two_stages_divided_in_two(four):
+    found = four.run(divided)
+
+    def whole(which):
+        out = {}
+        for stage in (0, 1):
+            a, b = (f[which] for f in found if f[4] == stage)
+            for name, value in a.items():
+                axis = AXES.get(name.split(".", 1)[1])
+                if axis is None:
+                    np.testing.assert_allclose(value, b[name], rtol=1e-6, atol=1e-7)
+                out[name] = value if axis is None else np.concatenate([value, b[name]], axis)
+        return out
+
+    net = PipelineLayer([LayerDesc(Whole) for _ in range(4)], num_stages=1)
+    net.set_state_dict({k: paddle.to_tensor(v) for k, v in whole(0).items()})
+    optimizer, rate = adam(net.parameters())
+    for step in range(STEPS):
+        x, y = data(step)
+        loss = square(net(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        rate.step()
+        for f in found:
+            np.testing.assert_allclose(f[1][step], loss.item(), rtol=1e-5)
+    assert all(f[3] == 0 for f in found)
+    same(whole(2), state(net))

@@ -6,10 +6,13 @@ _WHERE = {
     "meta_parallel_base": "MetaParallelBase",
     "parallel_layers.mp_layers": "ColumnParallelLinear ParallelCrossEntropy RowParallelLinear VocabParallelEmbedding",
     "parallel_layers.pp_layers": "LayerDesc LocalSharedLayerDesc PipelineLayer SharedLayerDesc",
+    "parallel_layers.spec_utils": "LayerSpec build_spec_layer get_spec_layer import_spec_layer",
     "parallel_layers.random": "RNGStatesTracker get_rng_state_tracker model_parallel_random_seed",
     "pipeline_parallel": """NoPipelineParallel PipelineDatasetPreprocessor PipelineParallel
         PipelineParallelMicroStepLocations PipelineParallelWithInterleave PipelineParallelWithInterleaveFthenB
         VPPFhenBInBalancedMemory register_global_pipeline_parallel_hook""",
+    "pp_utils.forward_backward_overlap_utils": "ScheduleChunk ScheduleNode",
+    "pp_utils.utils": "dict_to_tuple_helper",
     "segment_parallel": "SegmentParallel",
     "sharding_parallel": "ShardingParallel",
     "tensor_parallel": "TensorParallel",

@@ -17,6 +17,7 @@ from ....communication import ReduceOp, all_reduce, broadcast
 from ....communication.group import Group, get_rank, get_world_size, new_group
 from ...base.topology import CommunicateTopology
 from ...recompute import recompute_hybrid
+from ..pp_utils.forward_backward_overlap_utils import ScheduleChunk
 from .random import get_rng_state_tracker
 from .spec_utils import LayerSpec, build_spec_layer
 
@@ -432,6 +433,11 @@ class PipelineLayer(Layer):
                     all_reduce(param.grad, ReduceOp.SUM, comm["group"])
 
     # ---- running ----
+    def forward_function(self, start: int, end: int) -> Callable:
+        """A function that calls some of the layers in `run_function`."""
+        functions = self.run_function[start:end]
+        return lambda *x: _call(functions, x[0] if len(x) == 1 else x)
+
     def update_run_function(self, chunk_id: int | None) -> None:
         """Make the part number `chunk_id` the one in `run_function`. Raises ValueError where there is none."""
         if chunk_id is None:
@@ -442,6 +448,23 @@ class PipelineLayer(Layer):
                 f"num_virtual_pipeline_stages > 1), got {chunk_id!r}"
             )
         self.run_function = self._model_chunks[chunk_id].run_function
+
+    def build_schedule_nodes(self, start: int, end: int) -> ScheduleChunk:
+        """What `build_schedule_node()` of some of the layers in `run_function` gives. TypeError where one has none."""
+        functions = self.run_function[start:end]
+        without = [f for f in functions if not hasattr(f, "build_schedule_node")]
+        if without:
+            raise errors.TypeError_(
+                f"build_schedule_nodes: {errors.describe(without[0])} has no method build_schedule_node"
+            )
+        return ScheduleChunk([f.build_schedule_node() for f in functions])  # type: ignore[attr-defined]
+
+    def get_schedule_chunk(self, chunk_id: int | None) -> ScheduleChunk:
+        """The same for all layers of a part."""
+        self.update_run_function(chunk_id)
+        if self._recompute_interval:
+            raise errors.ValueError_("get_schedule_chunk: the layer has a recompute_interval")
+        return self.build_schedule_nodes(0, len(self.run_function))
 
     def forward(self, input: Any, chunk_id: int | None = None) -> Any:
         """Call the layers of this stage, or of one of its parts."""
