@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from ..engine import capture
+from ..engine import capture, heap
 from ..engine import place as _place
 
 _peak_base: dict[Any, int] = {}
@@ -74,7 +74,8 @@ def memory_summary(device: Any = None) -> str:
 
 
 def empty_cache() -> None:
-    """Give cached memory back; the engine's allocator does so by itself."""
+    """Give free memory back to the system."""
+    heap.trim()
 
 
 def synchronize(device: Any = None) -> None:

@@ -37,7 +37,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from . import flags
+from . import flags, heap
 from .compile import REWRITES, background
 from .deferred import Deferred, present
 from .modes import Watch, modes
@@ -524,6 +524,7 @@ class Capture:
         rewritten = functools.reduce(lambda f, rewrite: rewrite([s.unit for s in steps], f), REWRITES, captured)
         try:
             compiled = jax.jit(rewritten, donate_argnums=donated).lower(*specs).compile()
+            heap.needs(getattr(compiled.memory_analysis(), "temp_size_in_bytes", 0))
         except Exception as e:  # call by call remains
             _report(f"capture: a segment of {len(steps)} calls does not compile: {e}")
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import hashlib
 import os
 import platform
@@ -21,7 +20,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the engine's own log lines
 
 import jax  # noqa: E402  (the environment has to be set first)
 
-from . import flags  # noqa: E402
+from . import flags, heap  # noqa: E402
 
 
 @dataclass
@@ -80,7 +79,7 @@ class Background:
                 work()
             finally:
                 done.set()
-                _trim()  # a compilation leaves some hundred MB
+                heap.trim()  # a compilation leaves some hundred MB
 
     def _end(self) -> None:
         while not self._waiting.empty():
@@ -137,17 +136,9 @@ def _on_duration(event: str, duration_secs: float, **kwargs) -> None:
     if stats.compiles - _cleared[0] >= KEPT:
         _cleared[0] = stats.compiles
         jax.clear_caches()
-        _trim()
+        heap.trim()
     if flags.debug_level() >= 1:
         print(f"[paddle-xla] compiled {name} in {duration_secs * 1e3:.1f} ms", file=sys.stderr)
-
-
-def _trim() -> None:
-    """Give freed memory back to the system (the C library keeps it otherwise)."""
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
 
 
 def _on_event(event: str, **kwargs) -> None:
@@ -187,7 +178,8 @@ def cache_folder() -> Path | None:
 
 
 def configure() -> None:
-    """Set JAX up, once, at import: 64-bit types, the persistent cache, the listeners of the compile counter."""
+    """Set JAX up, once, at import: memory, 64-bit types, the persistent cache, the listeners of the compile counter."""
+    heap.configure()
     jax.config.update("jax_enable_x64", True)
     if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         folder = cache_folder()

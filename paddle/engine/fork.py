@@ -1,9 +1,13 @@
-"""Forked processes. The compiler's threads do not come along into a child process, where an operator would wait for them
-forever: it raises instead. Tensors can be read there (`numpy()`), and where nothing ran before the fork, everything works.
+"""Forked processes. The threads of XLA and of the program do not come along into a child process: an operator would wait
+for them forever, and any call of XLA for a lock that one of them held when the process forked. So where something ran
+before the fork nothing of XLA is called in the child. Operators raise, tensors that are made there hold NumPy arrays
+(`place.put`), and arrays that came along are never freed; they can be read (`numpy()`), since their computations were
+finished before. Where nothing ran before the fork, everything works.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 
@@ -23,12 +27,17 @@ except ImportError:
         return True
 
 
+_kept: list[jax.Array] = []  # what exists at the fork: freeing an array takes a lock of it
+
+
 def _finish_running() -> None:
     """What still runs when the process forks would never end in the child."""
     if backends_are_initialized():
         capture.flush()
-        for array in jax.live_arrays():
-            array.block_until_ready()
+        _kept.extend(jax.live_arrays())
+        for array in _kept:
+            with contextlib.suppress(Exception):  # of a computation that failed, or deleted meanwhile
+                array.block_until_ready()
     for lock in _locks:  # were another thread to hold one now, the child would wait for it forever
         lock.acquire()
 
@@ -36,13 +45,15 @@ def _finish_running() -> None:
 def _release() -> None:
     for lock in reversed(_locks):
         lock.release()
+    if not Watch.forked:
+        _kept.clear()
 
 
 def _in_the_child() -> None:
-    _release()
     if backends_are_initialized():
         Watch.forked = True
         Watch.refresh()
+    _release()
 
 
 os.register_at_fork(before=_finish_running, after_in_parent=_release, after_in_child=_in_the_child)

@@ -207,7 +207,7 @@ def put(arrays: Any, device: jax.Device | None = None) -> Any:
     """Arrays (a tree of them) on a device. On the current device they stay free to move ("uncommitted" in JAX's words):
     executables distinguish the two, and would be compiled once for each."""
     if Watch.forked:
-        return jax.device_put(jax.tree.map(_aligned, arrays), jax.local_devices(backend="cpu")[0])
+        return jax.tree.map(lambda a: np.asarray(a).view(HostArray), arrays)
     if device is not None and device == current_place().device():
         device = None
     return jax.device_put(arrays, device)
@@ -222,12 +222,18 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def _aligned(array: Any) -> np.ndarray:
-    """A copy of an array. (Copying what is not aligned is work for XLA's threads, which a forked process lacks.)"""
-    array = np.asarray(array)
-    out = aligned_empty(array.shape, array.dtype)
-    out[...] = array
-    return out
+class HostArray(np.ndarray):
+    """What stands for an array of a device in a forked process. Nothing of XLA may be called there, not even to make an
+    array: a thread that does not exist in this process can have held one of XLA's locks when the process forked."""
+
+    weak_type = committed = False
+    is_fully_addressable = is_fully_replicated = True
+
+    def block_until_ready(self) -> HostArray:
+        return self
+
+    def devices(self) -> set[jax.Device]:
+        return {jax.local_devices(backend="cpu")[0]}
 
 
 _places: dict[jax.Device, Place] = {}

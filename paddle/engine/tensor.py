@@ -14,7 +14,7 @@ from . import errors
 from . import place as places
 from .deferred import Deferred
 from .dtype import DType, to_dtype
-from .modes import modes, set_mode
+from .modes import Watch, modes, set_mode
 from .shape import CallableInt, Size, official_strides, row_major
 from .storage import Storage, View
 from .value import ABSTRACT, Dim, Value
@@ -614,7 +614,8 @@ class Tensor:
             raise errors.NoValue("deepcopy: the tensor has no value here, the program is being built")
         out = type(self).__new__(type(self))
         memo[id(self)] = out
-        out._adopt(_make(jax.numpy.array(self._value, copy=True)))
+        value = self._value
+        out._adopt(_make(places.put(np.array(value)) if Watch.forked else jax.numpy.array(value, copy=True)))
         from copy import deepcopy
 
         for key, entry in self.__dict__.items():
@@ -661,7 +662,8 @@ class Tensor:
         if isinstance(new, np.ndarray):
             if new.dtype == np.uint16 and old.dtype == dtypes.bfloat16.numpy:
                 new = new.view(old.dtype)  # what numpy() gave
-            new = jax.device_put(np.array(new, dtype=old.dtype, copy=True), _device_of(old))
+            new = np.array(new, dtype=old.dtype, copy=True)
+            new = places.put(new) if Watch.forked else jax.device_put(new, _device_of(old))
         elif new.dtype != old.dtype:
             new = new.astype(old.dtype)
         self._storage.write(new)
@@ -770,7 +772,7 @@ def _device_of(array: Any) -> Any:
 
 def _unpickle(kind: Any, array: np.ndarray, stop: bool, state: dict) -> Tensor:
     out = kind.__new__(kind)
-    out._adopt(_make(jax.device_put(array)))
+    out._adopt(_make(places.put(array)))
     out.__dict__.update(state)
     out.stop_gradient = stop
     return out
