@@ -307,11 +307,27 @@ def _same_devices(array: Any, sharding: NamedSharding) -> bool:
 
 
 def _constrained(x: Any, sharding: NamedSharding, before: Any) -> Any:
+    return laid_out(x, sharding)
+
+
+def laid_out(x: Any, sharding: NamedSharding) -> Any:
+    """An array inside of a computation with a sharding; inside of a shard_map without the axes over which it maps."""
+    inside = jax.sharding.get_abstract_mesh()
+    if not inside.empty:
+        own = set(inside.manual_axes)
+        spec = [_without(part, own) for part in sharding.spec]
+        sharding = NamedSharding(inside, PartitionSpec(*spec))
     return jax.lax.with_sharding_constraint(x, sharding)
 
 
+def _without(part: Any, axes: set[str]) -> Any:
+    if isinstance(part, tuple):
+        return tuple(n for n in part if n not in axes) or None
+    return None if isinstance(part, str) and part in axes else part
+
+
 def _constrained_back(inputs: list, outputs: list, cotangents: list, sharding: NamedSharding, before: Any) -> list:
-    return [jax.lax.with_sharding_constraint(cotangents[0], before or sharding)]
+    return [laid_out(cotangents[0], before or sharding)]
 
 
 _reshard = Kernel(_constrained, "reshard", ("", "static", "static"), gradient=_constrained_back)

@@ -194,6 +194,8 @@ def _width(dtype: str) -> int:
 
 _GROUPS = re.compile(r"replica_groups=\{\{([0-9,]*)\}")
 _IOTA = re.compile(r"replica_groups=\[([0-9,]+)\]<=\[([0-9,]+)\](?:T\(([0-9,]+)\))?")
+_MESH = re.compile(r"replica_groups=mesh\[(.*?)\](?:, device_ids=\(\[([0-9,]+)\](?:T\(([0-9,]+)\))?\))? \{(.*?)\}")
+_PART = re.compile(r"'([^']+)'(?::\((\d+)\)(\d+))?")
 _PAIRS = re.compile(r"source_target_pairs=(\{\{.*?\}\})")
 
 
@@ -204,14 +206,34 @@ def _members(line: str) -> list[int]:
         return [int(n) for n in match[1].split(",") if n]
     match = _IOTA.search(line)
     if match:
-        shape, dims = ([int(n) for n in match[i].split(",")] for i in (1, 2))
-        order = [int(n) for n in match[3].split(",")] if match[3] else list(range(len(dims)))
-        return np.arange(math.prod(dims)).reshape(dims).transpose(order).reshape(shape)[0].tolist()
+        return _ordered(match[2], match[3]).reshape([int(n) for n in match[1].split(",")])[0].tolist()
+    match = _MESH.search(line)
+    if match:
+        return _of_mesh(*match.groups())
     match = _PAIRS.search(line)
     if match:
         pairs = json.loads(match[1].replace("{", "[").replace("}", "]"))
         return next((p for p in pairs if p[0] != p[1]), [0])
     return [0]
+
+
+def _ordered(dims: str, order: str | None) -> np.ndarray:
+    shape = [int(n) for n in dims.split(",")]
+    ids = np.arange(math.prod(shape)).reshape(shape)
+    return ids.transpose([int(n) for n in order.split(",")]) if order else ids
+
+
+def _of_mesh(mesh: str, dims: str | None, order: str | None, over: str) -> list[int]:
+    """The first group of a collective over some axes, or parts of axes, of a mesh that the line describes."""
+    sizes = {name: int(n) for name, n in re.findall(r"'([^']+)'=(\d+)", mesh)}
+    total = math.prod(sizes.values())
+    ids = (_ordered(dims, order) if dims else np.arange(total)).reshape(list(sizes.values()))
+    index: list[Any] = [0] * len(sizes)
+    for name, before, size in _PART.findall(over):
+        at = list(sizes).index(name)
+        step = sizes[name] // (int(before) * int(size)) if size else 1
+        index[at] = slice(0, step * int(size) if size else None, step)
+    return np.atleast_1d(ids[tuple(index)]).reshape(-1).tolist()
 
 
 def _axes(members: list[int], mesh: Any) -> tuple[str, ...]:

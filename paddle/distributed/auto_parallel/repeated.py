@@ -21,11 +21,12 @@ from ...engine.executable import Kernel
 from ...engine.modes import modes, set_mode
 from ...engine.random import advanced
 from ...engine.tensor import Tensor, _make
-from ...engine.value import Value
+from ...engine.value import PROBES, Value
 from ...ir.program import Graph, read_from_outside
 from ...ir.record import Recorder
 from ...ir.run import Environment, execute
 from ...nn.layer import Layer
+from .api import laid_out
 
 
 def signature_of(layer: Layer) -> tuple:
@@ -65,20 +66,24 @@ class Template:
     Args:
         block: the layer, whose operators are recorded.
         args: the arguments of a call; those that are tensors become inputs.
+        open_batch: the first axis of the first argument, and of others of that length, is a batch of any length.
 
     Attributes:
         parameters: the parameters of the block, in the order of the function.
     """
 
-    def __init__(self, block: Layer, forward: Callable, args: tuple):
+    def __init__(self, block: Layer, forward: Callable, args: tuple, open_batch: bool = False):
         self.parameters = [p for _, p in block.named_parameters()]
         graph, stand_ins = Graph(), []
         for number, arg in enumerate(args):
             if not isinstance(arg, Tensor):
                 stand_ins.append(arg)
                 continue
-            shape = tuple(arg._raw.shape)
-            value = graph.inputs[f"x{number}"] = Value(f"x{number}", (shape, shape), arg._raw.dtype)
+            raw, first = arg._raw, args[0]._raw
+            trials = raw.trials if isinstance(raw, Value) else (tuple(raw.shape),) * len(PROBES)
+            if open_batch and raw.ndim and raw.shape[0] == first.shape[0]:
+                trials = tuple((n, *t[1:]) for n, t in zip(PROBES, trials))
+            value = graph.inputs[f"x{number}"] = Value(f"x{number}", trials, raw.dtype)
             stand_ins.append(_make(value))
             if not arg._stop:
                 stand_ins[-1].stop_gradient = False
@@ -151,7 +156,7 @@ class Schedule:
     def lay(self, array: Any, *spec: Any) -> Any:
         if self.mesh is None:
             return array
-        return jax.lax.with_sharding_constraint(array, NamedSharding(self.mesh, PartitionSpec(*spec)))
+        return laid_out(array, NamedSharding(self.mesh, PartitionSpec(*spec)))
 
 
 def run_blocks(template: Template, schedule: Schedule, words: Any, inputs: list, stacked: list, captured: list) -> Any:
@@ -175,7 +180,21 @@ def run_blocks(template: Template, schedule: Schedule, words: Any, inputs: list,
 
     if schedule.stages == 1:
         return stage(x, others, jnp.arange(length), stacked)
-    return _pipeline(schedule, stage, x, others, stacked, length)
+    if schedule.use is not None or not schedule.batch or schedule.mesh is None:
+        return _pipeline(schedule, stage, x, others, stacked, length)
+    # Over the axes of batches each place runs by itself, so that gradients of parameters are added up once, at the end; XLA
+    # alone adds them up in every turn.
+    cut = PartitionSpec(schedule.batch)
+    sides = [cut if a.ndim and a.shape[0] == x.shape[0] else PartitionSpec() for a in others]
+    part = jax.shard_map(
+        lambda x, others, stacked: _pipeline(schedule, stage, x, others, stacked, length),
+        mesh=schedule.mesh,
+        axis_names=set(schedule.batch),
+        in_specs=(cut, sides, [PartitionSpec()] * len(stacked)),
+        out_specs=cut,
+        check_vma=False,
+    )
+    return part(x, others, stacked)
 
 
 def _pipeline(schedule: Schedule, stage: Callable, x: Any, others: list, stacked: list, length: int) -> Any:
@@ -245,7 +264,7 @@ class Chain:
         key = (*((t._raw.shape, t._raw.dtype, t._stop) for t in tensors), plain, id(modes.amp), self.blocks[0].training)
         found = self.templates.get(key)
         if found is None:
-            template = Template(self.blocks[0], self.first, args)
+            template = Template(self.blocks[0], self.first, args, self.schedule.micro > 1)
             found = self.templates[key] = template, self._kernel(template, len(tensors))
         template, kernel = found
         parameters = [p for b in self.blocks for _, p in b.named_parameters()]

@@ -10,7 +10,7 @@ from ...engine import errors
 from ...engine.tensor import Tensor, _make
 from ...engine.value import Value
 from ...optimizer.optimizer import Optimizer
-from .api import _sharding, is_dist, marks_of, mesh_of, placements_of, reshard, sharding_of, shard_tensor, spread
+from .api import _sharding, is_dist, marks_of, mesh_of, placements_of, reshard, shard_tensor, sharding_of, spread
 from .placement_type import Placement, Replicate, Shard
 from .process_mesh import ProcessMesh, get_mesh
 
