@@ -7,10 +7,11 @@ _WHERE = {
     "base.role_maker": "PaddleCloudRoleMaker Role UserDefinedRoleMaker",
     "base.topology": "CommunicateTopology HybridCommunicateGroup ParallelMode",
     "fleet": "Fleet UtilBase",
+    "utils.log_util": "check_memory_usage get_log_level_code get_log_level_name set_log_level",
 }
 _NAMES = {name: where for where, names in _WHERE.items() for name in names.split()}
 _METHODS = frozenset(
-    """all_reduce barrier_worker distributed_model distributed_optimizer distributed_scaler
+    """all_reduce barrier_worker collective_perf distributed_model distributed_optimizer distributed_scaler
     get_hybrid_communicate_group get_hybrid_parallel_topology init is_coordinator is_first_worker is_server is_worker
     local_device_ids local_rank minimize node_num server_endpoints server_index server_num util worker_endpoints
     worker_index worker_num world_device_ids
@@ -49,6 +50,8 @@ def __getattr__(name: str):
         return _instance()
     if name in _METHODS or name in _OTHER_WORDS:
         return getattr(_instance(), _OTHER_WORDS.get(name, name))
+    if name == "auto":
+        return _import_module("paddle.distributed.auto_parallel")
     if name in ("base", "layers", "meta_optimizers", "meta_parallel", "utils", "recompute"):
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(

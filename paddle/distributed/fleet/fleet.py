@@ -18,6 +18,8 @@ from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker
 from .base.topology import CommunicateTopology, HybridCommunicateGroup, ParallelMode
 from .runtime.front import ServerMethods
+from .timing import CollectiveTests
+from .utils.log_util import set_log_level
 
 _AXES = {"dp": "data", "pp": "pipe", "sharding": "sharding", "sep": "sep", "cp": "context", "mp": "model"}
 
@@ -123,7 +125,7 @@ def _pipeline(model: Any, groups: HybridCommunicateGroup, strategy: DistributedS
     return kinds.PipelineParallelWithInterleaveFthenB(model, groups, strategy=strategy)
 
 
-class Fleet(ServerMethods):
+class Fleet(CollectiveTests, ServerMethods):
     """Distributed training behind one object; the functions of `paddle.distributed.fleet` are the methods of one."""
 
     def __init__(self) -> None:
@@ -142,6 +144,7 @@ class Fleet(ServerMethods):
             role_maker: who it is, default a PaddleCloudRoleMaker.
             is_collective: training by collectives.
             strategy: a DistributedStrategy, whose `hybrid_configs` say how the processes share the work.
+            log_level: of `fleet`'s log, see `set_log_level`.
 
         Raises:
             TypeError: arguments of other types.
@@ -157,6 +160,7 @@ class Fleet(ServerMethods):
             )
         if role_maker is not None and not isinstance(role_maker, PaddleCloudRoleMaker):
             raise errors.TypeError_(f"fleet.init: role_maker must be a role maker, got {errors.describe(role_maker)}")
+        set_log_level(log_level)
         self._role_maker = PaddleCloudRoleMaker(is_collective) if role_maker is None else role_maker
         self._is_collective = self._role_maker._is_collective
         self._user_defined_strategy = DistributedStrategy() if strategy is None else strategy
@@ -352,6 +356,27 @@ class Fleet(ServerMethods):
         if groups.nranks > 1 and groups.get_parallel_mode() != ParallelMode.DATA_PARALLEL:
             share_overflow(scaler)
         return scaler
+
+    def _static_amp(self, function: str) -> Any:
+        optimizer = getattr(self, "user_defined_optimizer", None)
+        if not hasattr(optimizer, "amp_init"):
+            raise errors.RuntimeError_(
+                f"fleet.{function}: distributed_optimizer was not called with an optimizer of "
+                "paddle.static.amp.decorate"
+            )
+        return optimizer
+
+    def get_loss_scaling(self) -> Any:
+        """The loss scale of an optimizer of `paddle.static.amp.decorate`."""
+        return self._static_amp("get_loss_scaling").get_loss_scaling()
+
+    def amp_init(self, place: Any, scope: Any = None, test_program: Any = None, use_fp16_test: bool = False) -> Any:
+        """Cast the parameters for an optimizer of `paddle.static.amp.decorate`, after the startup program."""
+        return self._static_amp("amp_init").amp_init(place, scope, test_program, use_fp16_test)
+
+    def qat_init(self, place: Any, scope: Any = None, test_program: Any = None) -> Any:
+        """Training with simulated quantization of a program."""
+        raise errors.NotImplemented_("fleet.qat_init: quantization in programs of fleet; use paddle.quantization")
 
     def minimize(
         self, loss: Tensor, startup_program: Any = None, parameter_list: Any = None, no_grad_set: Any = None

@@ -110,6 +110,17 @@ def broadcast_sep_parameters(model: Any, hcg: Any, fuse_params: bool = True) -> 
     sync_params_buffers(model, hcg.get_sep_parallel_group(), hcg.get_sep_parallel_group_src_rank())
 
 
+def broadcast_moe_sharding_parameters(model: Any, hcg: Any, fuse_params: bool = True) -> None:
+    """The same along the axis of sharding of experts."""
+    group = hcg.get_moe_sharding_parallel_group()
+    sync_params_buffers(model, group, hcg.get_moe_sharding_parallel_group_src_rank())
+
+
+def obtain_optimizer_parameters_list(optimizer: Any) -> list[Tensor]:
+    """The parameters of an optimizer, of all its groups."""
+    return list(optimizer._parameter_list)
+
+
 def unwrap_optimizer(optimizer: Any, optimizer_instances: Any = ()) -> Any:
     """The optimizer inside of wrappers of the given classes."""
     while isinstance(optimizer, optimizer_instances):

@@ -18,6 +18,7 @@ from ....engine.modes import modes
 from ....engine.tensor import Tensor
 from ....nn import functional as F
 from ....nn.layer import Layer
+from ... import fleet
 from ...communication.differentiable import carry, plain
 from ...communication.group import Group, is_initialized
 from ..layers.mpu import mp_ops
@@ -46,13 +47,19 @@ def reduce_scatter(input: Tensor) -> Tensor:
     return plain(input, "sum_part", _group("reduce_scatter"))
 
 
-class _Op:
+class _Op(PyLayer):
     """`apply(input)`: a collective along the first axis over the processes of tensor parallelism, and its gradient."""
 
     _ways = ("", "")
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        there, back = cls._ways
+        cls.forward = staticmethod(lambda ctx, input: plain(input, there, _group(cls.__name__)))
+        cls.backward = staticmethod(lambda ctx, grad: plain(grad, back, _group(cls.__name__)))
+
     @classmethod
-    def apply(cls, input: Tensor, group: Group | None = None) -> Tensor:
+    def apply(cls, input: Tensor, group: Group | None = None) -> Tensor:  # type: ignore[override]
         """Run it; the gradient goes the other way."""
         return carry(input, *cls._ways, mp_ops.model_parallel_group(group, cls.__name__))
 
@@ -185,11 +192,13 @@ class MPScale(PyLayer):
         return dout
 
 
-class SPInnerOverlapLinear:
-    """`apply(...)`: the linear layer of `ColumnSequenceParallelLinear` (what overlaps is up to XLA)."""
+class SPInnerOverlapLinear(PyLayer):
+    """The linear layer of `ColumnSequenceParallelLinear` as one operator. With `recompute_allgather` the whole sequence
+    is not kept for the gradient, but put together again. What overlaps is up to XLA."""
 
     @staticmethod
-    def apply(
+    def forward(
+        ctx: Any,
         x: Tensor,
         weight: Tensor,
         bias: Tensor | None,
@@ -198,8 +207,19 @@ class SPInnerOverlapLinear:
         mp_fused_linear_param_grad_add: bool,
         model_parallel_group: Group,
     ) -> Tensor:
-        """The parts of the sequence of all processes times `weight`."""
-        return F.linear(AllGatherOp.apply(x, model_parallel_group), weight, bias)
+        whole = plain(x, "whole", model_parallel_group)
+        ctx.group, ctx.again, ctx.biased = model_parallel_group, recompute_allgather, bias is not None
+        ctx.save_for_backward(x if recompute_allgather else whole, weight)
+        return F.linear(whole, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor) -> tuple:
+        kept, weight = ctx.saved_tensor()
+        whole = plain(kept, "whole", ctx.group) if ctx.again else kept
+        slope = plain(dy.matmul(weight.astype(dy.dtype), transpose_y=True), "sum_part", ctx.group)
+        rows, gradients = whole.reshape([-1, whole.shape[-1]]), dy.reshape([-1, dy.shape[-1]])
+        of_weight = rows.astype(dy.dtype).matmul(gradients, transpose_x=True)
+        return (slope, of_weight, gradients.sum(0)) if ctx.biased else (slope, of_weight)
 
 
 class ColumnSequenceParallelLinear(ParallelLayer):
@@ -241,9 +261,13 @@ class ColumnSequenceParallelLinear(ParallelLayer):
         self.gather_output, self.fuse_matmul_bias = gather_output, fuse_matmul_bias
         self.weight = self._part([in_features, self.output_size_per_partition], 1, weight_attr)
         self.bias = self._mark(self._zeros(self.output_size_per_partition), 0) if has_bias else None
+        self.recompute_allgather = fleet.fleet._user_defined_strategy.hybrid_configs["mp_configs"].recompute_allgather
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.linear(AllGatherOp.apply(x, self.model_parallel_group), self.weight, self.bias)
+        group = self.model_parallel_group
+        if self.recompute_allgather:
+            return SPInnerOverlapLinear.apply(x, self.weight, self.bias, False, True, False, group)
+        return F.linear(AllGatherOp.apply(x, group), self.weight, self.bias)
 
 
 class RowSequenceParallelLinear(ParallelLayer):
