@@ -285,7 +285,7 @@ SEQUENCE = np.random.RandomState(4).randn(6, 2, 8).astype("float32")
 
 
 def sequences(rank, fuse):
-    groups = start(mp_degree=2, dp_degree=2)
+    groups = start(mp_degree=2, dp_degree=2, mp_configs={"recompute_allgather": not fuse})
     net = nn.Sequential(Divided())
     fill(named(net), groups.get_model_parallel_rank(), 2)
     sp.register_sequence_parallel_allreduce_hooks(net, 2, fuse)
@@ -358,3 +358,57 @@ def test_start_and_states(job, tmp_path):
         assert parts == {"t.weight": ((16, 8), (8 * (rank % 2), 0))}
         assert wrong[0] == "ValueError" and "must have the shapes" in wrong[1]
     assert found[0][2] != found[2][2]
+
+
+def built_by_hand(rank):
+    """`paddle.distributed.split` in programs, trained by an Executor."""
+    start(mp_degree=4)
+    assign = nn.initializer.Assign
+    wrong = [
+        raised(paddle.distributed.split, paddle.ones([2, 8]), (8, 12), "linear"),
+        raised(paddle.distributed.split, paddle.ones([2, 8]), (8, 12), "conv"),
+    ]
+    paddle.enable_static()
+    try:
+        main, startup = paddle.static.Program(), paddle.static.Program()
+        with paddle.static.program_guard(main, startup):
+            x, ids = paddle.static.data("x", [3, 8], "float32"), paddle.static.data("ids", [5], "int64")
+            outs = []
+            for axis in (0, 1):
+                part = assign(np.split(WEIGHT, 4, axis)[rank])
+                bias = assign(np.full(12 if axis == 0 else 3, 0.5, "float32"))
+                outs.append(paddle.distributed.split(x, (8, 12), "linear", axis, 4, weight_attr=part, bias_attr=bias))
+            table = assign(np.split(WEIGHT, 4)[rank])
+            outs.append(paddle.distributed.split(ids, (8, 12), "embedding", num_partitions=4, weight_attr=table))
+            wrong.append(raised(paddle.distributed.split, x, (8, 12), "linear", 1, 3))
+            loss = sum((o**2).sum() for o in outs)
+            paddle.optimizer.SGD(0.001).minimize(loss)
+        executor = paddle.static.Executor()
+        executor.run(startup)
+        feed = {"x": X, "ids": np.array([0, 7, 3, 3, 5])}
+        return executor.run(main, feed, outs), [executor.run(main, feed, [loss])[0].item() for _ in range(3)], wrong
+    finally:
+        paddle.disable_static()
+
+
+def test_split_in_programs(job):
+    found = job.run(built_by_hand)
+    parts = [paddle.to_tensor(a, stop_gradient=False) for a in (WEIGHT, WEIGHT, WEIGHT)]
+    biases = [paddle.to_tensor(np.full(12, 0.5, "float32"), stop_gradient=False) for _ in range(2)]
+    sgd = paddle.optimizer.SGD(0.001, parameters=[*parts, *biases])
+    curve = []
+    for step in range(4):
+        outs = [paddle.to_tensor(X) @ w + b for w, b in zip(parts, biases)]
+        outs.append(nn.functional.embedding(paddle.to_tensor([0, 7, 3, 3, 5]), parts[2]))
+        loss = sum((o**2).sum() for o in outs)
+        if step == 0:
+            first = [o.numpy() for o in outs]
+        curve.append(loss.item())
+        loss.backward()
+        sgd.step()
+        sgd.clear_grad()
+    for outs, losses, wrong in found:
+        for got, want in zip(outs, first):
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(losses, curve[1:], rtol=1e-5)
+        assert [w[0] for w in wrong] == ["ValueError"] * 3 and "programs" in wrong[0][1]
