@@ -141,15 +141,9 @@ class Reducer:
         self._running = False
         if any(p._grad is not None for p in self.tables):
             raise errors.NotImplemented_("DataParallel: row-sparse gradients inside of to_static")
-        for bucket in self.buckets:
-            params = [p for p in bucket.params if p._grad is not None]
-            if not params:
-                continue
-            check_agreement(self.group, "DataParallel", *map(errors.describe, params))
-            kernel = Kernel(_average, "average_gradients", ("",) * len(params), mesh=self.group.mesh)
-            found = modes.program.record(kernel, tuple(p._grad for p in params))
-            for param, mean in zip(params, found):
-                param._grad = mean if self.factor == 1 else mean * self.factor
+        params = [p for bucket in self.buckets for p in bucket.params if p._grad is not None]
+        for param, mean in zip(params, average_recorded(self.group, [p._grad for p in params], self.factor)):
+            param._grad = mean
 
     def _put_back(self, bucket: Bucket) -> None:
         *means, shares = bucket.means  # type: ignore[misc]
@@ -193,6 +187,18 @@ def _dense(gradient: Tensor | None) -> Any:
     if storage.value is None and storage.pending is not None:  # zeroed by clear_grad
         return None
     return gradient._value
+
+
+def average_recorded(group: Group, gradients: list[Tensor], factor: float = 1.0) -> list[Tensor]:
+    """The averages of gradients in a program that is being built, times a factor: an operator for each type."""
+    found: dict[int, Tensor] = {}
+    for dtype in dict.fromkeys(g.dtype for g in gradients):
+        some = [g for g in gradients if g.dtype is dtype]
+        check_agreement(group, "average of gradients", *map(errors.describe, some))
+        kernel = Kernel(_average, "average_gradients", ("",) * len(some), mesh=group.mesh)
+        means = modes.program.record(kernel, tuple(some))
+        found.update((id(g), m if factor == 1 else m * factor) for g, m in zip(some, means))
+    return [found[id(g)] for g in gradients]
 
 
 def _average(*gradients: Any) -> tuple:

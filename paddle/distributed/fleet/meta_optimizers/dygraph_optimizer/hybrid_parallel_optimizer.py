@@ -10,14 +10,16 @@ import jax.numpy as jnp
 from .....engine import errors
 from .....engine.dispatch import dispatch
 from .....engine.executable import Kernel
-from .....engine.modes import set_mode
+from .....engine.modes import modes, set_mode
 from .....engine.tensor import Tensor
+from .....engine.value import Value
 from .....nn.clip import ClipGradBase, ClipGradByGlobalNorm, _squares
 from .....ops.creation import zeros
 from .....optimizer import Optimizer
 from ....communication.differentiable import plain
 from ...base.topology import ParallelMode
 from ...utils.hybrid_parallel_util import fused_allreduce_gradients
+from ..programs import minimize_in_program
 
 __all__: list[str] = []
 
@@ -92,7 +94,7 @@ class HybridParallelOptimizer:
     """
 
     def __init__(self, optimizer: Any, hcg: Any, strategy: Any):
-        if not isinstance(optimizer, Optimizer) and not hasattr(optimizer, "_inner_opt"):
+        if not isinstance(optimizer, Optimizer) and not callable(getattr(optimizer, "minimize", None)):
             raise errors.TypeError_(
                 f"HybridParallelOptimizer: optimizer must be an Optimizer, got {errors.describe(optimizer)}"
             )
@@ -101,7 +103,7 @@ class HybridParallelOptimizer:
         data_parallel_only = hcg.get_parallel_mode() == ParallelMode.DATA_PARALLEL
         if not data_parallel_only:
             _clip_together(optimizer, hcg, configs["split_norm_comm"])
-        self._sharding_enable = hcg.get_sharding_parallel_world_size() > 1
+        self._sharding_enable = hcg.get_sharding_parallel_world_size() > 1 and modes.program is None
         if self._sharding_enable:
             from .dygraph_sharding_optimizer import DygraphShardingOptimizer, DygraphShardingOptimizerV2
 
@@ -136,7 +138,10 @@ class HybridParallelOptimizer:
     def minimize(
         self, loss: Tensor, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
     ) -> Any:
-        """Combine the gradients, which `loss.backward()` has computed, and make a step."""
+        """Combine the gradients, which `loss.backward()` has computed, and make a step. In a program that is built by
+        hand: add all that to it, and to the startup program that the processes begin with equal parameters."""
+        if isinstance(loss, Tensor) and isinstance(loss._raw, Value) and not hasattr(modes.program, "outside"):
+            return minimize_in_program(self, loss, startup_program, parameters, no_grad_set)
         chosen = list(parameters or self._inner_opt._parameter_list)
         self._hybrid_sync_grad(chosen)
         return self._inner_opt.minimize(loss, startup_program, chosen, no_grad_set)
@@ -148,8 +153,10 @@ class HybridParallelOptimizer:
 
 
 def _clip_together(optimizer: Any, hcg: Any, split_norm_comm: bool) -> None:
-    while hasattr(optimizer, "_inner_opt"):
-        optimizer = optimizer._inner_opt
+    while not isinstance(optimizer, Optimizer):
+        optimizer = getattr(optimizer, "_inner_opt", None) or getattr(optimizer, "_optimizer", None)
+        if optimizer is None:
+            return
 
     def shared(clip: Any) -> Any:
         return HybridParallelClipGrad(clip, hcg, split_norm_comm) if type(clip) is ClipGradByGlobalNorm else clip
