@@ -45,16 +45,19 @@ def _finish_running() -> None:
 def _release() -> None:
     for lock in reversed(_locks):
         lock.release()
-    if not Watch.forked:
-        _kept.clear()
+
+
+def _in_the_parent() -> None:
+    _release()
+    _kept.clear()
 
 
 def _in_the_child() -> None:
+    _release()
     if backends_are_initialized():
         Watch.forked = True
         Watch.refresh()
-    _release()
 
 
-os.register_at_fork(before=_finish_running, after_in_parent=_release, after_in_child=_in_the_child)
+os.register_at_fork(before=_finish_running, after_in_parent=_in_the_parent, after_in_child=_in_the_child)
 warnings.filterwarnings("ignore", message=r"os\.fork\(\) was called")  # JAX's warning of just this

@@ -12,12 +12,12 @@ import os
 import pickle
 from typing import Any
 
-import jax
 import ml_dtypes
 import numpy as np
 
 from ..engine import dtype as dtypes
 from ..engine import errors
+from ..engine.place import put
 from ..engine.tensor import Tensor, _make
 from ..utils import storage
 from ..utils.files import atomic_write
@@ -283,7 +283,7 @@ def _tensor(array: np.ndarray, name: Any) -> Tensor:
         raise LoadError(
             f"(InvalidArgument) load: an array of type {array.dtype} cannot become a tensor; use return_numpy=True"
         )
-    out = _make(jax.device_put(array))
+    out = _make(put(array))
     if isinstance(name, str):
         out._name = name
     return out
