@@ -11,10 +11,22 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
+
 from ..engine import errors
-from .store import TCPStore, Timeout, open_connection, receive
+from .store import TCPStore, Timeout, open_connection, receive, receive_into
 
 _HEAD = struct.Struct("!iQIQ")  # sender, channel, lengths of description and contents
+
+
+ALIGNED = 64  # bytes: where arrays of JAX begin, so that it can use the memory of a message
+
+
+def _room(size: int) -> memoryview:
+    """Memory for a message."""
+    whole = np.empty(size + ALIGNED, np.uint8)
+    start = -whole.ctypes.data % ALIGNED
+    return memoryview(whole[start : start + size])  # type: ignore[arg-type]
 
 
 class Mailbox:
@@ -46,7 +58,9 @@ class Mailbox:
             while True:
                 sender, channel, about, size = _HEAD.unpack(receive(connection, _HEAD.size))
                 description = json.loads(receive(connection, about).decode())
-                self._put(sender, channel, description, receive(connection, size))
+                contents = _room(size)
+                receive_into(connection, contents)
+                self._put(sender, channel, description, contents)
         except OSError:
             with self._arrived:
                 if sender is not None:
@@ -69,16 +83,18 @@ class Mailbox:
             return found
 
     def send(self, to: int, channel: int, description: dict, contents: Any) -> None:
-        """Send a description (what JSON can say) and bytes to a process."""
+        """Send a description (what JSON can say) and bytes, or a list of several, to a process."""
+        parts = contents if isinstance(contents, list) else [contents]
         if to == self.rank:
-            self._put(to, channel, description, bytes(contents))
+            self._put(to, channel, description, b"".join(parts))
             return
         about = json.dumps(description).encode()
         connection, lock = self._connection(to)
         try:
             with lock:
-                connection.sendall(_HEAD.pack(self.rank, channel, len(about), len(contents)) + about)
-                connection.sendall(contents)
+                connection.sendall(_HEAD.pack(self.rank, channel, len(about), sum(map(len, parts))) + about)
+                for part in parts:
+                    connection.sendall(part)
         except OSError as error:
             raise errors.RuntimeError_(f"cannot send to rank {to}: that process has ended ({error})") from None
 

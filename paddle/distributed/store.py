@@ -22,13 +22,18 @@ class Timeout(TimeoutError, RuntimeError):
 def receive(connection: socket.socket, size: int) -> bytearray:
     """Exactly `size` bytes; ConnectionError when the other side ends before."""
     data = bytearray(size)
-    view, got = memoryview(data), 0
+    receive_into(connection, memoryview(data))
+    return data
+
+
+def receive_into(connection: socket.socket, view: memoryview) -> None:
+    """Fill a buffer."""
+    got, size = 0, len(view)
     while got < size:
         n = connection.recv_into(view[got:], size - got)
         if n == 0:
             raise ConnectionError("the connection was closed")
         got += n
-    return data
 
 
 def open_connection(host: str, port: int, timeout: float) -> socket.socket:

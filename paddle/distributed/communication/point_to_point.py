@@ -6,18 +6,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ...engine import errors
+from ...engine.place import current_place
 from ...engine.tensor import Tensor
 from .. import world
+from ..mailbox import ALIGNED
+from ..processes import free_to_move
 from .collectives import fill, tensor_in
 from .group import Group, member_group, rank_in
 from .task import Task, Transfer
 
 # channels: the number of the group and one of these
 TENSORS, ALL_TO_ALL, OBJECTS = 0, 1 << 40, 2 << 40
+LARGE = 1 << 20  # bytes
 
 
 def send_array(array: Any, to: int, group: Group, kind: int) -> None:
@@ -36,6 +41,14 @@ def receive_into(
             f"{np.dtype(dtype).name}{list(shape)}"
         )
     return np.frombuffer(contents, dtype).reshape(shape)
+
+
+def array_of(value: np.ndarray) -> Any:
+    """The array of JAX. On the CPU a large one uses the memory of the message: copying takes new memory, which is slow."""
+    whole = value.nbytes >= LARGE and value.dtype.kind in "fiu" and value.flags.writeable
+    if whole and value.ctypes.data % ALIGNED == 0 and current_place().device().platform == "cpu":
+        return free_to_move(jax.dlpack.from_dlpack(value))
+    return jnp.asarray(value)
 
 
 def _peer(group: Group, rank: Any, function: str, what: str) -> int:
@@ -86,7 +99,7 @@ def _receive(tensor: Tensor, src: Any, group: Group | None, function: str, sync:
 
     def finish() -> None:
         like = tensor._value
-        fill(tensor, jnp.asarray(receive_into(like.shape, like.dtype, source, found, ticket, TENSORS, function)))
+        fill(tensor, array_of(receive_into(like.shape, like.dtype, source, found, ticket, TENSORS, function)))
 
     task = Transfer(function, finish, lambda: box.has(source, TENSORS + found.id, ticket))
     task._sync = sync
