@@ -11,8 +11,10 @@ is left of that batch is recognized by its number later and thrown away.
 
 from __future__ import annotations
 
+import multiprocessing.util
 import queue
 import threading
+import time
 from typing import Any
 
 import jax.numpy as jnp
@@ -22,8 +24,11 @@ from .....engine import errors
 from .....engine.tensor import Tensor, _make
 from .... import world
 from ....communication.group import Group
+from ....communication.point_to_point import array_of
+from ....mailbox import ALIGNED
 
 FORWARD, BACKWARD, RESULT = range(3)
+PATIENCE = 5.0  # seconds that a process waits at its end for what it sends
 _CHANNELS = 4 << 40  # of the mailbox; behind it the group, the part and one of the three
 
 
@@ -98,6 +103,7 @@ class Transfers:
         if self._thread is None:
             self._thread = threading.Thread(target=self._send_all, daemon=True, name="pipeline sends")
             self._thread.start()
+            multiprocessing.util.Finalize(None, self._leave, exitpriority=0)  # before the world says goodbye
         self._jobs.put((stage, kind, chunk, self.batch, structure, arrays, stops))
 
     def _send_all(self) -> None:
@@ -120,8 +126,11 @@ class Transfers:
         if not self.cache or self._said.get((to, channel)) != (structure, shapes):
             about["what"] = structure, shapes
             self.described += 1
-        parts = [memoryview(v.reshape(-1).view(np.uint8)) for v in values if v is not None]
-        world.current().mailbox.send(to, channel, about, parts[0] if len(parts) == 1 else b"".join(parts))
+        parts = []
+        for value in values:
+            if value is not None:
+                parts += [memoryview(value.reshape(-1).view(np.uint8)), bytes(-value.nbytes % ALIGNED)]
+        world.current().mailbox.send(to, channel, about, parts)
         self._said[to, channel] = structure, shapes
         self.sent += 1
 
@@ -133,6 +142,12 @@ class Transfers:
         """Wait until everything is sent."""
         self._jobs.join()
         self._raise()
+
+    def _leave(self) -> None:
+        """The process ends: what is on the way still goes, as far as somebody takes it."""
+        end = time.monotonic() + PATIENCE
+        while self._jobs.unfinished_tasks and time.monotonic() < end:
+            time.sleep(0.01)
 
     def fail(self, error: Exception, chunks: int) -> None:
         """Tell the neighbours that this stage failed."""
@@ -199,8 +214,8 @@ def _tensors(shapes: list, contents: Any) -> list:
         dtype = jnp.dtype(name)
         size = int(np.prod(shape, dtype=int)) * dtype.itemsize
         value = np.frombuffer(contents, dtype, size // dtype.itemsize, start).reshape(shape)
-        start += size
-        tensor = _make(jnp.asarray(value))
+        start += size + -size % ALIGNED
+        tensor = _make(array_of(value))
         tensor.stop_gradient = stop
         out.append(tensor)
     return out
