@@ -5,6 +5,17 @@ from importlib import import_module as _import_module
 _WHERE = {
     "auto_parallel": """Partial Placement ProcessMesh ReduceType Replicate Shard dtensor_from_fn get_mesh reshard set_mesh
         shard_layer shard_tensor unshard_dtensor""",
+    "auto_parallel.dataloader": "shard_dataloader",
+    "auto_parallel.dist_attribute": "DistAttr",
+    "auto_parallel.dist_model": "DistModel to_static",
+    "auto_parallel.high_level_api": "to_distributed",
+    "auto_parallel.local": "LocalLayer local_map",
+    "auto_parallel.parallelize": "parallelize",
+    "auto_parallel.plans": """ColWiseParallel ContextParallel ConvParallel PrepareContextParallel PrepareLayerInput
+        PrepareLayerOutput RowWiseParallel SequenceParallelBegin SequenceParallelDisable SequenceParallelEnable
+        SequenceParallelEnd SplitPoint""",
+    "auto_parallel.sharded_optimizer": "ShardingStage1 ShardingStage2 ShardingStage3 shard_optimizer shard_scaler",
+    "auto_parallel.strategy": "Strategy",
     "block": "DistributedSampler Parallel",
     "communication": """P2POp ReduceOp all_gather all_gather_object all_reduce alltoall alltoall_single barrier
         batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather get_backend get_group irecv
@@ -14,6 +25,7 @@ _WHERE = {
     "context_parallel": "ring_attention ulysses_attention",
     "entry_attr": "CountFilterEntry ProbabilityEntry ShowClickEntry",
     "fleet.base.topology": "ParallelMode",
+    "fleet.dataset": "InMemoryDataset QueueDataset",
     "fleet.layers.mpu.mp_layers": "split",
     "flex_checkpoint.dcp.load_state_dict": "load_merged_state_dict load_state_dict",
     "flex_checkpoint.dcp.save_state_dict": "save_state_dict",

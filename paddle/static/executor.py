@@ -246,10 +246,41 @@ class Executor:
         print_period: int = 100,
         fetch_handler: Any = None,
     ) -> Any:
-        """Not available: data sets of parameter servers."""
-        raise errors.NotImplemented_("Executor.train_from_dataset: data sets of parameter servers; feed batches to run")
+        """Run a program, and its updates, on all batches of a data set.
 
-    infer_from_dataset = train_from_dataset
+        Args:
+            program: see `run`.
+            dataset: a `paddle.distributed.QueueDataset` or `InMemoryDataset`.
+            scope: see `run`.
+            thread, debug: accepted.
+            fetch_list, fetch_info: variables that are printed after each `print_period` batches, and what to call them.
+
+        Raises:
+            TypeError: another data set.
+            ValueError: a line that does not fit the inputs.
+        """
+        from ..distributed.fleet.dataset.dataset import run_batches
+
+        args = (program, dataset, scope, debug, fetch_list, fetch_info, print_period, fetch_handler)
+        run_batches(self, "train_from_dataset", *args)
+
+    def infer_from_dataset(
+        self,
+        program: Any = None,
+        dataset: Any = None,
+        scope: Any = None,
+        thread: int = 0,
+        debug: bool = False,
+        fetch_list: Any = None,
+        fetch_info: Any = None,
+        print_period: int = 100,
+        fetch_handler: Any = None,
+    ) -> Any:
+        """As `train_from_dataset`, for a program without updates."""
+        from ..distributed.fleet.dataset.dataset import run_batches
+
+        args = (program, dataset, scope, debug, fetch_list, fetch_info, print_period, fetch_handler)
+        run_batches(self, "infer_from_dataset", *args)
 
     @errors.clean
     def run(

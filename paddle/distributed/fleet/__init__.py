@@ -6,6 +6,8 @@ _WHERE = {
     "base.distributed_strategy": "DistributedStrategy",
     "base.role_maker": "PaddleCloudRoleMaker Role UserDefinedRoleMaker",
     "base.topology": "CommunicateTopology HybridCommunicateGroup ParallelMode",
+    "data_generator": "MultiSlotDataGenerator MultiSlotStringDataGenerator",
+    "dataset": "DatasetBase InMemoryDataset QueueDataset",
     "fleet": "Fleet UtilBase",
     "utils.log_util": "check_memory_usage get_log_level_code get_log_level_name set_log_level",
 }
@@ -26,7 +28,7 @@ _OTHER_WORDS = {
     "world_size": "worker_num",
 }
 
-__all__ = sorted({*_NAMES, *_METHODS, *_OTHER_WORDS, "utils"} - {"ParallelMode"})
+__all__ = sorted({*_NAMES, *_METHODS, *_OTHER_WORDS, "utils"} - {"DatasetBase", "ParallelMode"})
 
 
 def __dir__() -> list[str]:
@@ -52,7 +54,18 @@ def __getattr__(name: str):
         return getattr(_instance(), _OTHER_WORDS.get(name, name))
     if name == "auto":
         return _import_module("paddle.distributed.auto_parallel")
-    if name in ("base", "layers", "meta_optimizers", "meta_parallel", "utils", "recompute"):
+    if name in (
+        "base",
+        "data_generator",
+        "dataset",
+        "layers",
+        "meta_optimizers",
+        "meta_parallel",
+        "metrics",
+        "runtime",
+        "utils",
+        "recompute",
+    ):
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(
         f"module 'paddle.distributed.fleet' has no attribute {name!r}: no part of the API, or not built yet "

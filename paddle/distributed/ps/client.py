@@ -308,8 +308,8 @@ class Client:
 
 
 class GeoClient:
-    """Training on copies of the rows that are used here; differences are exchanged now and then, divided by the number of
-    workers.
+    """Training on copies of the rows that are used here; differences are exchanged now and then. Those of dense parameters
+    are averaged over all workers, those of a row over the workers that change it.
 
     Args:
         client: the servers; their tables have the update "sum".
@@ -368,8 +368,7 @@ class GeoClient:
         for name, touched in self._touched.items():
             if touched:
                 ids = np.unique(np.concatenate(touched))
-                difference = (self._tables[name].pull(ids) - self._base[name].pull(ids)) * share
-                sparse[name] = (ids, difference)
+                sparse[name] = (ids, self._tables[name].pull(ids) - self._base[name].pull(ids))
                 touched.clear()
         changes = {n: (v - self._dense_base[n]) * share for n, v in dense.items()}
         rows, values = self.client.exchange(sparse, changes)

@@ -53,6 +53,7 @@ class Server:
         self._rounds: dict[int, dict[int, tuple]] = {}  # step -> pushes by worker
         self._at: dict[int, int] = {}  # the last step that each worker pushed
         self._done: dict[int, int] = {}  # the last step of each worker that was applied
+        self._exchanges = 0
         self._idle: set[int] = set()  # workers at a meeting
         self._meetings: dict[int, dict[int, Any]] = {}
         self._came: set[int] = set()
@@ -173,7 +174,8 @@ class Server:
         self.dense.push(dense, lr)
 
     def exchange(self, worker: int, step: int, sparse: list[tuple], dense: dict) -> tuple:
-        """Add differences to rows and parameters and give their new values: (list of rows, parameters by name).
+        """Add differences to rows (see `SparseTable.add`) and parameters and give their new values: (list of rows,
+        parameters by name).
 
         Args:
             sparse: (table, different ids, differences).
@@ -182,9 +184,11 @@ class Server:
         with self._changed:
             again = step <= self._done.get(worker, -1)
             self._done[worker] = step
+            self._exchanges += not again
+            round_ = self._exchanges // self.workers
         for name, ids, difference in sparse:
             if not again:
-                self._table(name).push(ids, difference, 1.0)
+                self._table(name).add(ids, difference, worker, round_)
         if not again:
             self.dense.push(dense, 1.0)
         _, values = self.dense.pull()

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...engine import errors
 from .rows import Index, first_rows, uniform_of
-from .rules import Update
+from .rules import RULES, Update
 
 # of the score that `shrink` compares, as officially
 _SHOW_PART, _CLICK_PART, _DECAY, _LEAST = 0.1, 1.0, 0.98, 0.8
@@ -78,6 +78,8 @@ class SparseTable:
         n = len(ids)
         found = {"rows": first_rows(self.initializer, ids, self.width, self.seed), **self.update.states(n, self.width)}
         found["unseen"] = np.zeros(n, np.float32)
+        if self.update.rule is RULES["sum"]:
+            found |= {name: np.zeros(n, np.int64) for name in ("round", "sharers", "sharers_before")}
         if self.entry is not None:
             if self.entry[0] == "show_click":
                 found |= {"show": np.zeros(n, np.float32), "click": np.zeros(n, np.float32)}
@@ -169,6 +171,26 @@ class SparseTable:
             columns["rows"][at] = rows
             for name, state in states.items():
                 columns[name][at] = state
+
+    def add(self, ids: np.ndarray, differences: np.ndarray, worker: int, round_: int) -> None:
+        """Add what a worker has changed in rows since it last asked (update "sum"). The differences of workers that change a
+        row at the same time are averaged: each is divided by the number of workers that changed the row in this round or
+        the one before.
+
+        Args:
+            ids: int64 [n], different.
+            differences: float32 [n, width].
+            worker: its number.
+            round_: counts up when all workers have come by.
+        """
+        with self.lock:
+            at = self._find_or_make(ids)
+            columns = self.columns
+            last, now, before = (columns[name][at] for name in ("round", "sharers", "sharers_before"))
+            before = np.where(last == round_, before, np.where(last == round_ - 1, now, 0))
+            now = np.where(last == round_, now, 0) | np.int64(1) << np.int64(worker % 63)
+            columns["round"][at], columns["sharers"][at], columns["sharers_before"][at] = round_, now, before
+            self.push(ids, differences / np.bitwise_count(now | before)[:, None].astype(np.float32), 1.0)
 
     def _admit(self, at: np.ndarray, ids: np.ndarray, counts: np.ndarray) -> None:
         policy, number = self.entry  # type: ignore[misc]
