@@ -20,6 +20,7 @@ import jax
 from jax import lax
 from jax.sharding import Mesh
 
+from ...autograd import PyLayer
 from ...engine import errors
 from ...engine.dispatch import dispatch
 from ...engine.executable import Kernel
@@ -66,11 +67,26 @@ def _carry(tensor: Tensor, there: str, back: str | None, group: Group, axis: int
         )
     if not tensor.size:
         return _empty(tensor, there, group.nranks, axis)
+    if there == "copy" and not isinstance(tensor._raw, Value):
+        return tensor if back is None else _Same.apply(tensor, back, group, axis)
     check_agreement(group, there, errors.describe(tensor))
     try:
         return dispatch(_kernel(there, back, group.mesh, axis), (tensor,))
     except jax.errors.JaxRuntimeError as error:
         raise failure(there, error) from None
+
+
+class _Same(PyLayer):
+    """ "copy" without a copy: only the gradient travels. (What is recorded has to be an operator, see `_kernel`.)"""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, back: str, group: Group, axis: int) -> Tensor:
+        ctx.way = back, "copy", group, axis
+        return tensor
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        return _carry(gradient, *ctx.way)
 
 
 def _empty(tensor: Tensor, there: str, n: int, axis: int) -> Tensor:
