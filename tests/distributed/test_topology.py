@@ -25,6 +25,8 @@ def seen_from(monkeypatch):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         made.clear()
+        if "expert" in names:
+            return topology.EPHybridCommunicateGroup(names, dims), list(made)
         return fleet.HybridCommunicateGroup(fleet.CommunicateTopology(names, dims)), list(made)
 
     rank = 0
@@ -80,6 +82,32 @@ def test_neighbours_in_the_pipeline(seen_from):
     assert len({g.id for g in found.get_p2p_groups()}) == 4
     # every process makes the same groups in the same order
     assert all(seen_from(r, ["pipe", "data"], [4, 2])[1] == made for r in range(8))
+
+
+EXPERTS = ["moe_sharding", "pipe", "sharding", "sep", "context", "expert", "data", "model"]
+
+
+def test_groups_of_experts(seen_from):
+    """Values of the official package."""
+    found, made = seen_from(5, EXPERTS, [2, 1, 4, 1, 2, 4, 1, 2])
+    assert found.get_expert_parallel_group().ranks == [4, 5, 6, 7] and found.get_expert_parallel_rank() == 1
+    assert found.get_moe_sharding_parallel_group().ranks == [1, 5] and found.get_moe_sharding_parallel_rank() == 1
+    assert found.get_sharding_parallel_group().ranks == [1, 3, 5, 7] and found.get_sharding_parallel_rank() == 2
+    assert (found.get_sharding_parallel_rank(True), found.get_sharding_parallel_world_size(True)) == (1, 2)
+    assert found.get_context_parallel_group().ranks == [5, 7] and found.get_context_parallel_rank() == 0
+    assert found.get_cp_sharding_parallel_group().ranks == [1, 5]
+    assert found.get_cp_mp_parallel_group().ranks == [4, 5, 6, 7] and found.get_model_parallel_group().ranks == [4, 5]
+    assert found.get_check_parallel_group().ranks == list(range(8))
+    assert found.get_check_parallel_group(True).ranks == [4, 5, 6, 7]
+    assert found.get_parallel_mode() == topology.ParallelMode.TENSOR_PARALLEL
+    assert found.get_moe_sharding_parallel_world_size() == 2 and found.get_expert_parallel_group_src_rank() == 4
+    assert all(seen_from(r, EXPERTS, [2, 1, 4, 1, 2, 4, 1, 2])[1] == made for r in range(8))
+    names = ["pipe", "moe_sharding", "expert", "data", "sharding", "sep", "context", "model"]
+    found, _ = seen_from(3, names, [2, 1, 4, 1, 2, 1, 1, 2])
+    assert found.get_expert_parallel_group().ranks == [0, 1, 2, 3] and found.get_pipe_parallel_group().ranks == [3, 7]
+    assert found.get_sharding_parallel_group().ranks == [1, 3] and found.get_stage_id() == 0
+    with pytest.raises(ValueError, match=r"pipe x moe_sharding x expert \(4\) must be the product of the others \(8\)"):
+        seen_from(0, names, [2, 1, 2, 1, 2, 1, 1, 2])
 
 
 def test_a_topology_of_another_size(seen_from):

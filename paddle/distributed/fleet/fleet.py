@@ -16,12 +16,14 @@ from ..communication.group import barrier, group_of
 from ..parallel import DataParallel, init_parallel_env
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker
-from .base.topology import CommunicateTopology, HybridCommunicateGroup, ParallelMode
+from .base.topology import CommunicateTopology, EPHybridCommunicateGroup, HybridCommunicateGroup, ParallelMode
 from .runtime.front import ServerMethods
 from .timing import CollectiveTests
 from .utils.log_util import set_log_level
 
 _AXES = {"dp": "data", "pp": "pipe", "sharding": "sharding", "sep": "sep", "cp": "context", "mp": "model"}
+_PLAIN = tuple(_AXES)
+_AXES |= {"ep": "expert", "moe_sharding": "moe_sharding"}
 
 
 class UtilBase:
@@ -172,12 +174,9 @@ class Fleet(CollectiveTests, ServerMethods):
     def _arrange(self) -> None:
         """The grid of the processes: the degrees of `hybrid_configs`, dp_degree=-1 what is left."""
         asked, size = self._user_defined_strategy.hybrid_configs, world.current().size
-        for name in ("ep_degree", "moe_sharding_degree"):
-            if asked[name] > 1:
-                raise errors.NotImplemented_(f"fleet.init: hybrid_configs with {name}={asked[name]}")
         degrees = {axis: max(asked[f"{axis}_degree"], 1) for axis in _AXES}
         if asked["dp_degree"] < 0:
-            rest = int(np.prod([n for axis, n in degrees.items() if axis != "dp"]))
+            rest = int(np.prod([n for axis, n in degrees.items() if axis in _PLAIN and axis != "dp"]))
             degrees["dp"] = max(size // rest, 1)
         order = self._user_defined_strategy.hybrid_parallel_order
         hidden = [axis for axis, n in degrees.items() if n > 1 and axis not in order]
@@ -185,15 +184,24 @@ class Fleet(CollectiveTests, ServerMethods):
             raise errors.ValueError_(
                 f"fleet.init: the order {order} lacks {hidden[0]!r}, whose degree is {degrees[hidden[0]]}"
             )
-        if int(np.prod(list(degrees.values()))) != size:
+        experts = degrees["ep"] > 1
+        product = int(
+            np.prod([n for axis, n in degrees.items() if not (experts and axis in ("ep", "moe_sharding", "cp"))])
+        )
+        if product != size:
             raise errors.ValueError_(
                 "fleet.init: the degrees of hybrid_configs must multiply to the number of processes "
                 f"({size}), got {', '.join(f'{axis}_degree={n}' for axis, n in degrees.items())}"
             )
-        order = [axis for axis in order if axis in _AXES]
-        order += [axis for axis in _AXES if axis not in order]
-        self._topology = CommunicateTopology([_AXES[a] for a in order], [degrees[a] for a in order])
-        self._hcg = HybridCommunicateGroup(self._topology, asked)
+        if experts:
+            names, dims = [_AXES[a] for a in order], [degrees[a] for a in order]
+            self._hcg = EPHybridCommunicateGroup(names, dims, asked)
+        else:
+            order = [axis for axis in order if axis in _PLAIN]
+            order += [axis for axis in _PLAIN if axis not in order]
+            topology = CommunicateTopology([_AXES[a] for a in order], [degrees[a] for a in order])
+            self._hcg = HybridCommunicateGroup(topology, asked)
+        self._topology = self._hcg.topology()
         if degrees["mp"] > 1:
             from .meta_parallel.parallel_layers.random import model_parallel_random_seed
 
@@ -324,7 +332,7 @@ class Fleet(CollectiveTests, ServerMethods):
 
     def distributed_optimizer(self, optimizer: Any, strategy: Any = None) -> Any:
         """The optimizer for training with the other processes: a `HybridParallelOptimizer` around it, or itself where
-        there are none.
+        there are none. With `gradient_merge` it makes a step at every k_steps-th call.
 
         Args:
             optimizer: an Optimizer.
@@ -341,6 +349,11 @@ class Fleet(CollectiveTests, ServerMethods):
             optimizer = HybridParallelOptimizer(
                 optimizer, self.get_hybrid_communicate_group(), self._user_defined_strategy
             )
+        if self._user_defined_strategy.gradient_merge:
+            from ...incubate.optimizer import GradientMergeOptimizer
+
+            configs = self._user_defined_strategy.gradient_merge_configs
+            optimizer = GradientMergeOptimizer(optimizer, configs["k_steps"], configs["avg"])
         self.user_defined_optimizer = optimizer
         return optimizer
 

@@ -123,8 +123,13 @@ class HybridCommunicateGroup:
     """
 
     def __init__(self, topology: CommunicateTopology, hybrid_configs: Any = None):
+        names = topology.get_hybrid_group_names()
+        self._start(topology, {axis: [axis] if axis in names else [] for axis in AXES}, ["sharding"])
+
+    def _start(self, topology: CommunicateTopology, axes: dict[str, list[str]], sharded: list[str]) -> None:
+        """Make the groups. `axes` tells of which of the topology an axis is made; `sharded`: what is checked apart."""
         global _HYBRID_PARALLEL_GROUP
-        self._topo = topology
+        self._topo, self._axes = topology, axes
         self.global_rank, self.nranks = get_rank(), get_world_size()
         if topology.world_size() != self.nranks:
             raise errors.ValueError_(
@@ -132,37 +137,44 @@ class HybridCommunicateGroup:
                 f"({', '.join(f'{n}={topology.get_dim(n)}' for n in topology.get_hybrid_group_names())}), but the job has "
                 f"{self.nranks} processes"
             )
-        self._place = topology.get_coord(self.global_rank)._asdict()
         self._groups: dict[frozenset, Group] = {}
-        for axis in AXES:
+        for axis in axes:
             self._make(axis)
-        for axes in (("data", "sep"), ("pipe", "model"), ("context", "model"), MODEL_AXES):
-            self._make(*axes)
+        for fused in (("data", "sep"), ("pipe", "model"), ("context", "model"), MODEL_AXES):
+            self._make(*fused)
+        names = topology.get_hybrid_group_names()
         self._checks = {
-            False: self._make(*(a for a in self._place if a != "data")),
-            True: self._make(*(a for a in self._place if a != "sharding")),
+            False: self._mine(topology.get_fused_ranks([n for n in names if n != "data"])),
+            True: self._mine(topology.get_fused_ranks([n for n in names if n not in sharded])),
         }
-        self.stage_id = self._rank("pipe")
+        ring = self._groups[frozenset(["pipe"])]
+        self.stage_id = ring.rank
         self.is_first_stage = self.stage_id == 0
-        self.is_last_stage = self.stage_id == self._size("pipe") - 1
-        ring = self._groups[frozenset(["pipe"])].ranks
-        self.next_rank = ring[(self.stage_id + 1) % len(ring)]
-        self.prev_rank = ring[self.stage_id - 1]
+        self.is_last_stage = self.stage_id == ring.nranks - 1
+        self.next_rank = ring.ranks[(self.stage_id + 1) % ring.nranks]
+        self.prev_rank = ring.ranks[self.stage_id - 1]
         self._neighbours: tuple | None = None
-        if len(ring) > 1 and os.environ.get("PADDLE_USE_FOUR_DIRECTIONS_P2P", "").lower() in ("1", "true", "yes", "on"):
+        wanted = os.environ.get("PADDLE_USE_FOUR_DIRECTIONS_P2P", "").lower() in ("1", "true", "yes", "on")
+        if ring.nranks > 1 and wanted:
             self._neighbours = self._four_directions()
         _HYBRID_PARALLEL_GROUP = self
 
+    def _lists(self, axes: tuple) -> list[list[int]]:
+        """The ranks of all groups over some axes."""
+        parts = {n for axis in axes for n in self._axes[axis]}
+        return self._topo.get_fused_ranks([n for n in self._topo.get_hybrid_group_names() if n in parts])
+
+    def _mine(self, lists: list[list[int]]) -> Group:
+        """Make groups, of which this process gets its own."""
+        made = [new_group(ranks) for ranks in lists]
+        return next(group for group in made if self.global_rank in group.ranks)
+
     def _make(self, *axes: str) -> Group:
-        """The groups over some axes, of which this process gets its own."""
-        known = [a for a in self._topo.get_hybrid_group_names() if a in axes]
-        found = self._groups.get(frozenset(axes))
-        if found is None:
-            for ranks in self._topo.get_fused_ranks(known):
-                group = new_group(ranks)
-                if self.global_rank in ranks:
-                    found = self._groups[frozenset(axes)] = group
-        return found  # type: ignore[return-value]
+        """The group over some axes, made when it is new."""
+        key = frozenset(axes)
+        if key not in self._groups:
+            self._groups[key] = self._mine(self._lists(axes))
+        return self._groups[key]
 
     def _four_directions(self) -> tuple:
         """Groups of two: to the next stage, to the one before, from the next, from the one before."""
@@ -178,11 +190,8 @@ class HybridCommunicateGroup:
                         own[answer] = group
         return tuple(own[word] for word in ("send_next", "send_prev", "recv_next", "recv_prev"))
 
-    def _rank(self, axis: str) -> int:
-        return self._place.get(axis, 0)
-
     def _size(self, axis: str) -> int:
-        return self._topo.get_dim(axis) if axis in self._place else 1
+        return self._groups[frozenset([axis])].nranks
 
     def topology(self) -> CommunicateTopology:
         """The grid."""
@@ -250,23 +259,108 @@ class HybridCommunicateGroup:
         if not fused_strategy_list:
             raise errors.ValueError_("create_fuse_group: fused_strategy_list must name at least one axis, got []")
         for axis in fused_strategy_list:
-            self._topo.get_dim(axis)
+            if axis not in self._axes:
+                self._topo.get_dim(axis)
         group = self._make(*fused_strategy_list)
         return group.ranks, group
 
 
-def _add_questions(axis: str, word: str) -> None:
-    def rank(self: HybridCommunicateGroup) -> int:
-        return self._rank(axis)
+class EPHybridCommunicateGroup(HybridCommunicateGroup):
+    """The groups of a job whose experts are spread over processes: beside those of the other layers there are "expert"
+    and "moe_sharding". The processes that share the work of other layers (sharding and tensor parallelism within a part
+    of "moe_sharding") share the experts; the axis of sharding is "moe_sharding" times the rest of it, and "context" lies
+    within it.
 
-    def size(self: HybridCommunicateGroup) -> int:
-        return self._size(axis)
+    Args:
+        hybrid_group_names: the axes, among them "pipe", "moe_sharding", "expert" and "sharding"; "data" and "sep" have
+            length 1.
+        dims: their lengths.
 
+    Raises:
+        ValueError: lengths that do not go together, or axes that are missing.
+    """
+
+    def __init__(
+        self,
+        hybrid_group_names: list[str] = [
+            "pipe",
+            "moe_sharding",
+            "expert",
+            "data",
+            "sharding",
+            "sep",
+            "context",
+            "model",
+        ],
+        dims: list[int] = [1, 1, 1, 1, 1, 1, 1, 1],
+        hybrid_configs: Any = None,
+    ):
+        length = dict(zip(hybrid_group_names, dims))
+        missing = sorted({"pipe", "moe_sharding", "expert", "sharding"} - set(length))
+        if missing:
+            raise errors.ValueError_(f"EPHybridCommunicateGroup: hybrid_group_names lacks {missing[0]!r}")
+        outer, self._contexts = length["moe_sharding"], length.get("context", 1)
+        whole, parts = length["sharding"], outer * length["expert"] * length["pipe"]
+        rest = {n: d for n, d in length.items() if n not in ("moe_sharding", "sharding", "expert", "context")}
+        others = int(np.prod(list(rest.values()))) * whole
+        if (
+            whole % outer
+            or whole % self._contexts
+            or parts != others
+            or length.get("data", 1) * length.get("sep", 1) > 1
+        ):
+            raise errors.ValueError_(
+                "EPHybridCommunicateGroup: sharding must be divisible by moe_sharding and by context, data and sep must be "
+                f"1, and pipe x moe_sharding x expert ({parts}) must be the product of the others ({others}); got "
+                + ", ".join(f"{n}={d}" for n, d in length.items())
+            )
+        names = list(rest)
+        place = names.index("pipe")
+        before = hybrid_group_names.index("moe_sharding") < hybrid_group_names.index("pipe")
+        names[place : place + 1] = (
+            ["moe_sharding", "pipe", "dense_sharding"] if before else ["pipe", "moe_sharding", "dense_sharding"]
+        )
+        rest |= {"moe_sharding": outer, "dense_sharding": whole // outer}
+        within = [n for n in names if n not in ("pipe", "moe_sharding")]
+        axes = {axis: [axis] if axis in rest else [] for axis in AXES if axis not in ("sharding", "context")}
+        axes |= {"sharding": ["moe_sharding", "dense_sharding"], "moe_sharding": ["moe_sharding"], "expert": within}
+        axes |= {"context": [], "cp_sharding": []}
+        self._start(CommunicateTopology(names, [rest[n] for n in names]), axes, ["moe_sharding"])
+
+    def _lists(self, axes: tuple) -> list[list[int]]:
+        whole, n = [sorted(ranks) for ranks in super()._lists(("sharding",))], self._contexts
+        contexts = [ranks[i : i + n] for ranks in whole for i in range(0, len(ranks), n)]
+        if axes == ("context",):
+            return contexts
+        if axes == ("cp_sharding",):
+            return [ranks[i::n] for ranks in whole for i in range(n)]
+        if "context" in axes:  # with "model": the context groups of the ranks of a tensor parallel group
+            of = {rank: ranks for ranks in contexts for rank in ranks}
+            joined = (sorted({r for rank in ranks for r in of[rank]}) for ranks in super()._lists(("model",)))
+            return [list(ranks) for ranks in dict.fromkeys(map(tuple, joined))]
+        return super()._lists(axes)
+
+    def get_sharding_parallel_rank(self, with_context_parallel: bool = False) -> int:
+        """The number of this process on the axis of sharding, or of what context parallelism leaves of it."""
+        return self._groups[frozenset(["cp_sharding" if with_context_parallel else "sharding"])].rank
+
+    def get_sharding_parallel_world_size(self, with_context_parallel: bool = False) -> int:
+        """The length of the same."""
+        return self._size("cp_sharding" if with_context_parallel else "sharding")
+
+
+def _add_questions(axis: str, word: str, owner: type) -> None:
     def group(self: HybridCommunicateGroup) -> Group:
         return self._groups[frozenset([axis])]
 
+    def rank(self: HybridCommunicateGroup) -> int:
+        return group(self).rank
+
+    def size(self: HybridCommunicateGroup) -> int:
+        return group(self).nranks
+
     def source(self: HybridCommunicateGroup) -> int:
-        return self._groups[frozenset([axis])].ranks[0]
+        return group(self).ranks[0]
 
     for name, function, says in (
         (f"get_{word}_parallel_rank", rank, "The number of this process on the axis"),
@@ -274,9 +368,12 @@ def _add_questions(axis: str, word: str) -> None:
         (f"get_{word}_parallel_group", group, "The group along the axis"),
         (f"get_{word}_parallel_group_src_rank", source, "The rank of the first process of the group along the axis"),
     ):
-        function.__name__, function.__doc__ = name, f"{says} of {word} parallelism."
-        setattr(HybridCommunicateGroup, name, function)
+        if name not in vars(owner):
+            function.__name__, function.__doc__ = name, f"{says} of {word} parallelism."
+            setattr(owner, name, function)
 
 
 for _axis in AXES:
-    _add_questions(_axis, _axis)
+    _add_questions(_axis, _axis, HybridCommunicateGroup)
+for _axis in ("expert", "moe_sharding", "cp_sharding"):
+    _add_questions(_axis, _axis, EPHybridCommunicateGroup)
