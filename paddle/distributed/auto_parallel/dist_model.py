@@ -121,6 +121,10 @@ class DistModel:
                 )
         if strategy.recompute.enable:
             recomputed(self._layer)
+        self._micro = int(strategy.pipeline.accumulate_steps) if strategy.pipeline.enable else 1
+        chain = self._layer.__dict__.get("_pipeline")
+        if chain is not None and self._micro > 1:  # a pipeline cuts the batch itself
+            chain.schedule.micro, self._micro = self._micro, 1
 
     # ---- modes ----
     def train(self) -> None:
@@ -180,7 +184,7 @@ class DistModel:
         merged = (
             strategy.gradient_merge.k_steps if strategy.gradient_merge.enable and strategy.gradient_merge.avg else 1
         )
-        micro = int(strategy.pipeline.accumulate_steps) if strategy.pipeline.enable else 1
+        micro = self._micro
         total = None
         for i in range(micro):
             loss = self._loss_of(_micro(inputs, i, micro), _micro(labels, i, micro))

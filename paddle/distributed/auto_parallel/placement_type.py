@@ -41,6 +41,12 @@ class Placement:
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Placement) and repr(self) == repr(other)
 
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
+
+    def __deepcopy__(self, memo: Any) -> Placement:
+        return self  # nothing of it changes
+
 
 class Shard(Placement):
     """The tensor is cut along the axis `dim` into equal parts, one for each place on the axis of the mesh.
@@ -67,6 +73,11 @@ class Shard(Placement):
     def get_split_factor(self) -> int:
         """1: parts are contiguous."""
         return 1
+
+    def set_split_factor(self, sf: int) -> None:
+        """Only 1 is possible."""
+        if sf != 1:
+            raise errors.NotImplemented_("Shard: split_factor")
 
     def get_co_shard_order(self) -> int:
         """0: the order of the axes of the mesh."""

@@ -170,6 +170,8 @@ def run_blocks(template: Template, schedule: Schedule, words: Any, inputs: list,
         key = None if words is None else advanced(words, number * ticks)
         if schedule.use is not None:
             parameters = [schedule.lay(p, *spec) for p, spec in zip(parameters, schedule.use)]
+        if schedule.stages == 1 and schedule.batch:
+            x = schedule.lay(x, schedule.batch, *[PartitionSpec.UNCONSTRAINED] * (x.ndim - 1))
         return template.run(key, [x, *others], parameters, captured)[0]
 
     if schedule.checkpoint:
@@ -186,8 +188,19 @@ def run_blocks(template: Template, schedule: Schedule, words: Any, inputs: list,
     # alone adds them up in every turn.
     cut = PartitionSpec(schedule.batch)
     sides = [cut if a.ndim and a.shape[0] == x.shape[0] else PartitionSpec() for a in others]
+    types = [a.dtype for a in stacked]
+    if schedule.mesh.devices.flat[0].platform == "cpu":  # its XLA cannot add up 16-bit numbers here
+        stacked = [a.astype(jnp.float32) if a.dtype.itemsize == 2 else a for a in stacked]
+        kind, x = x.dtype, x.astype(jnp.float32) if x.dtype.itemsize == 2 else x
+    else:
+        kind = x.dtype
+
+    def run(x: Any, others: Any, stacked: Any) -> Any:
+        stacked = [a.astype(t) for a, t in zip(stacked, types)]
+        return _pipeline(schedule, stage, x.astype(kind), others, stacked, length)
+
     part = jax.shard_map(
-        lambda x, others, stacked: _pipeline(schedule, stage, x, others, stacked, length),
+        run,
         mesh=schedule.mesh,
         axis_names=set(schedule.batch),
         in_specs=(cut, sides, [PartitionSpec()] * len(stacked)),
@@ -195,6 +208,15 @@ def run_blocks(template: Template, schedule: Schedule, words: Any, inputs: list,
         check_vma=False,
     )
     return part(x, others, stacked)
+
+
+@jax.custom_vjp
+def _moved_on(state: Any) -> Any:
+    """Each stage gets what the one before has, the first what the last has: one permutation, in both directions."""
+    return jnp.roll(state, 1, axis=0)
+
+
+_moved_on.defvjp(lambda state: (_moved_on(state), None), lambda _, g: (jnp.roll(g, -1, axis=0),))
 
 
 def _pipeline(schedule: Schedule, stage: Callable, x: Any, others: list, stacked: list, length: int) -> Any:
@@ -219,14 +241,20 @@ def _pipeline(schedule: Schedule, stage: Callable, x: Any, others: list, stacked
         parts = jnp.moveaxis(array.reshape(batch // micro, micro, *array.shape[1:]), 1, 0)
         return lay(parts, None, cut, *[free] * (array.ndim - 1))
 
+    # Every stage has the batches, of which the first takes its own, and all give what the last one has: so their gradients,
+    # and the results, are added up over the stages once and not in every turn.
+    first = lay(jnp.arange(stages) == 0, axis).reshape(stages, *[1] * x.ndim)
+    last = lay(jnp.arange(stages) == stages - 1, axis).reshape(stages, *[1] * x.ndim)
     batches = parted(x)
+    batches = jnp.broadcast_to(batches[:, None], (micro, stages, *batches.shape[1:]))
+    batches = lay(batches, None, axis, cut, *[free] * (x.ndim - 1))
     moving = [a.ndim > 0 and a.shape[0] == batch for a in others]
     sides = [parted(a) if m else a for a, m in zip(others, moving)]
-    state = jnp.zeros((stages, *batches.shape[1:]), batches.dtype)
+    state = jnp.zeros(batches.shape[1:], batches.dtype)
 
     def turn(state: Any, t: Any) -> Any:
         new = jax.lax.dynamic_index_in_dim(batches, jnp.minimum(t, micro - 1), 0, keepdims=False)
-        state = lay(jnp.roll(state, 1, axis=0).at[0].set(new), axis, cut, *[free] * (state.ndim - 2))
+        state = lay(jnp.where(first, new, _moved_on(state)), axis, cut, *[free] * (state.ndim - 2))
         at = jnp.clip(t - jnp.arange(stages), 0, micro - 1)
         own = [lay(s[at], axis, cut, *[free] * (s.ndim - 2)) if m else s for s, m in zip(sides, moving)]
         axes = [0 if m else None for m in moving]
@@ -235,7 +263,8 @@ def _pipeline(schedule: Schedule, stage: Callable, x: Any, others: list, stacked
         return state, state
 
     _, found = jax.lax.scan(turn, state, jnp.arange(micro + stages - 1))
-    out = lay(found[stages - 1 :, -1], None, cut, *[free] * (x.ndim - 1))
+    out = jnp.where(last, found[stages - 1 :], 0).sum(1, dtype=x.dtype)
+    out = lay(out, None, cut, *[free] * (x.ndim - 1))
     return jnp.moveaxis(out, 0, 1).reshape(x.shape)
 
 

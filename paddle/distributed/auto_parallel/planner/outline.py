@@ -67,6 +67,15 @@ class Outline:
 
     def __init__(self, model: Layer, inputs: list, labels: list, loss: Callable | None):
         self.model = model
+        modes_before = [(x, x.training) for x in model.sublayers(include_self=True)]
+        try:
+            model.eval()  # nothing random
+            self._record(model, inputs, labels, loss)
+        finally:
+            for layer, training in modes_before:
+                layer.training = training
+
+    def _record(self, model: Layer, inputs: list, labels: list, loss: Callable | None) -> None:
         self.container, self.blocks = find_blocks(model)
         self.schedule = Schedule()
         self.template: Template | None = None
@@ -160,7 +169,7 @@ class Outline:
         self.roles: dict[str, int] = {}
         self.degrees: set[int] = set()
         self.pairs: list[tuple[str, str]] = []  # (name, "column" or "row"), for reading
-        self.rows = self.column_inputs = 0
+        self.rows = self.columns = 0
         self.cut_share = 0.0
         if self.template is not None:
             operators = self.template.graph.block.operators
@@ -168,13 +177,14 @@ class Outline:
             for product in products:
                 self._note(product, f"*.{self.block_values[product.weight]}", operators)
             self.rows = sum(p.role == "row" for p in products)
-            columns = [p for p in products if p.role == "column"]
-            self.column_inputs = len({p.operator.inputs[0] for p in columns})
+            self.columns = sum(p.role == "column" for p in products)
             self.cut_share = share_cut(operators, products)
         names = {v: n for n, v in self.single.items()}
         operators = self.graph.block.operators
-        for product in assign_roles(operators, set(names), True):
+        self._outer = assign_roles(operators, set(names), True)
+        for product in self._outer:
             self._note(product, names[product.weight], operators)
+        self.heads = [names[p.weight] for p in self._outer if p.role == "column"]
         self.tables: list[str] = []
         for operator in operators:
             weight = operator.arguments().get("weight") if operator.name == "embedding" else None
@@ -237,6 +247,31 @@ class Outline:
             return None
         shape = self.weights[name].shape[1:] if name.startswith("*.") else self.weights[name].shape
         return axis if shape[axis] % cut == 0 else None
+
+    @property
+    def width(self) -> float:
+        """Bytes of a sample between two blocks."""
+        return math.prod(self.hidden[1:]) * self.hidden_dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element of the parameters."""
+        weights = list(self.weights.values())
+        return max(weights, key=lambda v: math.prod(v.shape)).dtype.itemsize if weights else 4
+
+    def outer_bytes(self, cut: int) -> float:
+        """Bytes of the results of everything but the blocks, on a device where "mp" has `cut` places."""
+        total = 0.0
+        heads = {p.operator.outputs[0]: self.cuts(n, cut) for p, n in zip(self._outer, self.heads)} if self.heads else {}
+        classes = {v.trials[0][-1] for v, axis in heads.items() if axis is not None}
+        for operator in self.graph.block.operators:
+            if operator.name == "repeat" or operator.known:
+                continue
+            for value in operator.outputs:
+                shape = self.shape_of(value)
+                parts = cut if shape and value.trials[0][-1] in classes else 1
+                total += math.prod(shape) * value.dtype.itemsize / parts
+        return 2 * total  # and the gradients of them
 
     def costs(self) -> dict[str, float]:
         """By XLA's count, for the whole batch on one device: operations of the blocks and of the rest (forward and

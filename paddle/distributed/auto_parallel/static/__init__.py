@@ -1,0 +1,1 @@
+"""Training on a mesh by an Engine."""
