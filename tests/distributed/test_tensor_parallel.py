@@ -251,6 +251,22 @@ def test_mixed_precision(job):
     assert found[0] == found[1] == found[2] == found[3]
 
 
+def drifted(rank, mode):
+    """Copies of a norm that have drifted apart are made equal by a step."""
+    start(mp_degree=2, dp_degree=2, mp_configs={"sync_param": True, "sync_grad": True, "sync_mode": mode})
+    net = nn.LayerNorm(2)
+    net.weight.set_value(np.full(2, 1.0 + rank % 2, "float32"))
+    optimizer = fleet.distributed_optimizer(paddle.optimizer.SGD(0.5, parameters=net.parameters()))
+    net.weight.grad, net.bias.grad = paddle.full([2], rank % 2 * 4.0), paddle.zeros([2])
+    optimizer.step()
+    return net.weight.numpy()[0].item()
+
+
+@pytest.mark.parametrize("mode, want", [("broadcast", 1.0), ("average", 0.5)])
+def test_copies_that_drift(job, mode, want):
+    assert job.run(drifted, mode) == [want] * 4
+
+
 # ---- sequence parallelism ----
 class Divided(nn.Layer):
     key = "sequence"

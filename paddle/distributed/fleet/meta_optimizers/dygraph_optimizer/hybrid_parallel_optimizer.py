@@ -16,6 +16,7 @@ from .....engine.value import Value
 from .....nn.clip import ClipGradBase, ClipGradByGlobalNorm, _squares
 from .....ops.creation import zeros
 from .....optimizer import Optimizer
+from ....communication.collectives import fill, run
 from ....communication.differentiable import plain
 from ...base.topology import ParallelMode
 from ...utils.hybrid_parallel_util import fused_allreduce_gradients
@@ -114,6 +115,9 @@ class HybridParallelOptimizer:
         # DataParallel has averaged the gradients already
         self._dp_enable = not data_parallel_only and hcg.get_data_parallel_world_size() > 1
         self._sep_enable = hcg.get_sep_parallel_world_size() > 1
+        self._equal = configs["mp_configs"] if hcg.get_model_parallel_world_size() > 1 else None
+        if self._equal is not None and self._equal.sync_moment:
+            raise errors.NotImplemented_("HybridParallelOptimizer: mp_configs with sync_moment")
         if configs["pp_configs"].dp_comm_overlap:  # the pipeline does it
             self._dp_enable = self._sep_enable = False
         if configs["pp_configs"].sharding_comm_overlap:
@@ -133,7 +137,26 @@ class HybridParallelOptimizer:
             for clip in self._clips():
                 if isinstance(clip, HybridParallelClipGrad):
                     clip([])
+        if self._equal is not None and self._equal.sync_grad:
+            self._make_equal([p._grad for p in self._alike() if p._grad is not None])
         self._inner_opt.step()
+        if self._equal is not None and self._equal.sync_param:
+            self._make_equal(self._alike())
+
+    def _alike(self) -> list[Tensor]:
+        """The parameters that tensor parallelism does not divide and whose names `sync_param_name` of the strategy names."""
+        words = self._strategy.sync_param_name
+        params = [p for p in self._inner_opt._parameter_list if not p.is_distributed]
+        return sorted((p for p in params if any(w in p.name for w in words)), key=lambda p: p.name)
+
+    def _make_equal(self, tensors: list[Tensor]) -> None:
+        """Give all processes of tensor parallelism the values of the first, or (sync_mode) their mean."""
+        group = self._hcg.get_model_parallel_group()
+        how = ("broadcast", 0) if self._equal.sync_mode == "broadcast" else ("mean_of_bucket",)  # type: ignore[union-attr]
+        for dtype in dict.fromkeys(t.dtype for t in tensors):
+            some = [t for t in tensors if t.dtype is dtype]
+            for tensor, array in zip(some, run(group, "HybridParallelOptimizer", how[0], some, *how[1:])):
+                fill(tensor, array)
 
     def minimize(
         self, loss: Tensor, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
