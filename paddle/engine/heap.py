@@ -20,7 +20,7 @@ KEPT = (
     1 << 31
 ) - 1  # free bytes at the end of the heap from which on they are given back; the largest that glibc takes
 _LARGE_PAGE = 2 << 20
-_M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX, _MADV_HUGEPAGE = -1, -4, -8, 14
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX, _MADV_HUGEPAGE = -1, -3, -4, -8, 14
 
 
 def _library() -> Any:
@@ -41,7 +41,9 @@ def configure() -> None:
     """Have all threads share one heap, as those of threads cannot hold large blocks; once, before they start."""
     global _shared
     wanted = os.environ.get("PADDLE_XLA_HEAP", "1").lower() not in ("0", "off", "false", "no")
-    _shared = wanted and _glibc is not None and bool(_glibc.mallopt(_M_ARENA_MAX, 1))
+    # the limits are those at which glibc arrives by itself after a while
+    options = ((_M_ARENA_MAX, 1), (_M_MMAP_THRESHOLD, LARGE), (_M_TRIM_THRESHOLD, 2 * LARGE))
+    _shared = wanted and _glibc is not None and all(_glibc.mallopt(*o) for o in options)
 
 
 def needs(size: int) -> None:

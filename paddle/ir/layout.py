@@ -23,6 +23,8 @@ from ..engine.compile import REWRITES
 # What a primitive with axes does to values whose channels are last: (arrays, order, parameters) -> result; see `_rule`.
 RULES: dict[str, Callable] = {}
 
+FEWEST = 16  # channels that fill a vector; values with fewer are handled faster in their own order
+
 ELEMENTWISE = frozenset(
     """abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy copy_p cos
     cosh div eq erf erf_inv erfc exp exp2 expm1 floor ge gt imag integer_pow is_finite le log log1p logistic lt max min

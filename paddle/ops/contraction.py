@@ -35,7 +35,7 @@ FASTER = {
     ("bfloat16", "convolution"): 2**21,
     ("float32", "input gradient"): 2**21,
     ("bfloat16", "input gradient"): 2**21,
-    ("float32", "weight gradient, few positions"): 2**22,
+    ("float32", "weight gradient, windows"): 2**20,
     ("bfloat16", "weight gradient"): 2**26,
     ("bfloat16", "convolution, kernel of 1"): 2**23,
     ("bfloat16", "input gradient, kernel of 1"): 2**23,
@@ -215,7 +215,7 @@ def _line(kind: str, geometry: Geometry, out: int, each: int, batch: int, dtype:
     if max(geometry.kernel) == groups == 1:
         return f"{kind}, kernel of 1"
     if kind == "weight gradient" and groups == 1 and dtype == jnp.float32:
-        return f"{kind}, few positions" if batch * math.prod(geometry.outs) <= 2 * out else None
+        return f"{kind}, windows" if each == 1 or batch * math.prod(geometry.outs) <= 2 * out else None
     if kind == "weight gradient" and (groups > 1 or each < 16 or math.prod(geometry.outs) < 128):
         return None  # the shifted windows would cost more than their products
     return None if kind == "convolution" and each == 1 else kind  # XLA has a sum of shifted products there
@@ -364,6 +364,8 @@ def _channels_last(given: list, equation: Any) -> Any:
     a, b = given[0].in_order(True), given[1].in_order(kind == "weight gradient")
     if kind == "weight gradient":
         return layout.Held(_convolution(kind, a, b, inside))
+    if equation.outvars[0].aval.shape[1] < layout.FEWEST:
+        return layout.Held(layout.Held(last=_convolution(kind, a, b, inside)).in_order(False))
     if kind == "convolution":
         return layout.Held(pending=Pending(a, b, inside))
     return layout.Held(last=_convolution(kind, a, b, inside))

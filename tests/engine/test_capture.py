@@ -6,6 +6,7 @@ import sys
 import threading
 import weakref
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -487,3 +488,23 @@ def test_synchronize_runs_what_waits(capture):
         y = x * 2 + 1
         wait()
         assert y._raw.array is not None
+
+
+def test_channels_are_last_inside_of_captured_programs(monkeypatch, capture):
+    traced = []
+
+    def spied(rewrite):
+        def rewritten(units, function):
+            inner = rewrite(units, function)
+            return lambda *arrays: traced.append(jax.make_jaxpr(inner)(*arrays)) or inner(*arrays)
+
+        return rewritten
+
+    monkeypatch.setattr(captures, "REWRITES", [spied(r) for r in captures.REWRITES])
+    net = paddle.nn.Sequential(paddle.nn.Conv2D(3, 16, 3), paddle.nn.Tanh(), paddle.nn.Conv2D(16, 16, 3))
+    x = paddle.rand([2, 3, 8, 8])
+    with paddle.no_grad():
+        sums = [float(net(x).sum()) for _ in range(6)]
+    assert np.allclose(sums, sums[0], rtol=1e-5) and capture.programs_run
+    shapes = [e.outvars[0].aval.shape for e in traced[0].eqns if e.primitive.name == "tanh"]
+    assert shapes == [(2, 6, 6, 16)]

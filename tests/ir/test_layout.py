@@ -11,6 +11,7 @@ import pytest
 import paddle
 from paddle.engine import onednn
 from paddle.engine.tensor import _make
+from paddle.ir import layout
 from paddle.ir.layout import channels_last
 from paddle.ops import contraction
 from paddle.ops.contraction import Geometry, convolution
@@ -29,7 +30,9 @@ def draw(*shape, seed=0):
 
 @pytest.fixture
 def everywhere(monkeypatch):
+    """Also small convolutions."""
     monkeypatch.setattr(contraction, "FASTER", dict.fromkeys(contraction.FASTER, 0))
+    monkeypatch.setattr(layout, "FEWEST", 0)
 
 
 def conv(x, w, stride=1, groups=1):
@@ -85,6 +88,13 @@ def test_values_and_gradients_stay(name, everywhere):
     want, got = jax.jit(lambda *a: (whole(*a), channels_last(whole)(*a)))(x, w)
     for a, b in zip(jax.tree.leaves(want), jax.tree.leaves(got)):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5 * float(jnp.abs(a).max()))
+
+
+@pytest.mark.parametrize("channels, order", [(6, (2, 6, 5, 4)), (16, (2, 5, 4, 16))])
+def test_values_with_few_channels_keep_their_order(channels, order):
+    x, w = draw(2, 3, 5, 4), draw(channels, 3, 3, 3)
+    traced = jax.make_jaxpr(channels_last(lambda x: jnp.tanh(conv(x, w))))(x)
+    assert [e.outvars[0].aval.shape for e in traced.eqns if e.primitive.name == "tanh"] == [order]
 
 
 def test_functions_that_are_differentiated_later_stay_whole(everywhere):
