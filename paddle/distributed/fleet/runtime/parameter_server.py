@@ -204,7 +204,7 @@ class ParameterServerRuntime:
             return
         self.scope = global_scope() if not scopes else scopes[0]
         servers, worker, workers = self.role._server_num(), self.role._worker_index(), self.role._worker_num()
-        queued = int(self.strategy.a_sync_configs.get("send_queue_size", 20)) if self.mode == "async" else 0
+        queued = int(self.strategy.a_sync_configs["send_queue_size"]) if self.mode == "async" and not self._eager else 0
         self.client = ps.Client(
             self._transport(servers, worker, workers), servers, worker, workers, self.mode == "sync", max(queued, 0)
         )
@@ -352,20 +352,17 @@ class ParameterServerRuntime:
             else:
                 dense[name] = np.asarray(gradient._value)
         client.push(sparse, dense, optimizer.get_lr())
-        if client.together:
-            self._take(client.pull_all({})[1])
+        self._take(client.pull_all({})[1])
 
     def fetch_rows(self, table: Tensor, ids: np.ndarray) -> None:
         """Bring rows of a local table of eager training up to date."""
         import jax.numpy as jnp
 
         unique = np.unique(ids)
-        rows, dense = self._client().pull_all({table.name: unique})
+        rows = self._client().pull({table.name: unique})
         full = np.resize(np.arange(len(unique)), 1 << max(len(unique) - 1, 0).bit_length())  # few shapes to compile
         new = jnp.asarray(rows[table.name][full])
         table._write_array(table._value.at[jnp.asarray(unique[full])].set(new.astype(table._value.dtype)))
-        if not self._client().together:
-            self._take(dense)
 
 
 def _same(other: Any, main: Any, name: str) -> bool:
