@@ -35,9 +35,9 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--elastic_level", type=int, default=-1, help="-1: a failure ends the job; 0 or 1: the job starts again")
     add("--elastic_timeout", type=float, default=30, help="seconds to wait for more nodes than the least number")
     add("--servers", default="", help="endpoints of the parameter servers")
-    add("--trainers", default="", help="endpoints of the trainers")
+    add("--trainers", "--workers", default="", help="endpoints of the trainers")
     add("--server_num", type=int, help="number of parameter servers")
-    add("--trainer_num", type=int, help="number of trainers")
+    add("--trainer_num", "--worker_num", type=int, help="number of trainers")
     for ignored in ("--legacy", "--sort_ip", "--enable_gpu_log", "--gloo_port", "--with_gloo"):
         add(ignored, help=argparse.SUPPRESS)
     for absent in ("--auto_parallel_config", "--auto_cluster_config", "--auto_tuner_json"):
