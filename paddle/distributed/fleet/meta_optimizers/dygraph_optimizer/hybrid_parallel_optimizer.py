@@ -26,8 +26,8 @@ __all__: list[str] = []
 
 
 def _squares_of(*arrays: Any) -> Any:
-    """The sum of the squares, [1]."""
-    return jnp.asarray(sum(map(_squares, arrays), 0.0), jnp.float32).reshape(1)
+    """The sum of the squares, [1], of one type in all processes, whatever the types of their gradients."""
+    return jnp.asarray(sum(map(_squares, arrays), 0.0), jnp.float64).reshape(1)
 
 
 def _scaled(limit: Any, total: Any, *arrays: Any) -> tuple:
@@ -69,7 +69,7 @@ class HybridParallelClipGrad(ClipGradBase):
             counted = [(p, g) for p, g in counted if p.is_distributed]
         squares = [g for _, g in counted]
         with set_mode(grad=False, amp=None):
-            total = dispatch(_kernel(_squares_of, len(squares)), tuple(squares)) if squares else zeros([1], "float32")
+            total = dispatch(_kernel(_squares_of, len(squares)), tuple(squares)) if squares else zeros([1], "float64")
             total = plain(total, "sum", self._hcg.get_model_parts_group())
             found = (
                 dispatch(_kernel(_scaled, len(chosen) + 2), (float(self.clip_norm), total, *chosen)) if chosen else ()
