@@ -14,6 +14,7 @@ from paddle.distributed import fleet
 from paddle.distributed.fleet.meta_parallel import (
     ColumnParallelLinear,
     LayerDesc,
+    LocalSharedLayerDesc,
     PipelineLayer,
     PipelineParallelMicroStepLocations,
     RowParallelLinear,
@@ -147,6 +148,54 @@ def test_two_stages_of_two_copies(four, overlap):
         same(a["state"], b["state"], 0, 0)
     assert copies[0][0]["curve"] == copies[1][0]["curve"] != copies[0][1]["curve"]
     same(in_one([copies[0][0], copies[1][1]]), want)
+
+
+@pytest.mark.parametrize("stages", [2, 4])
+def test_stages_in_a_v(request, stages):
+    configs = {"pp_configs": {"use_dualpipev": True}}
+    job = request.getfixturevalue({2: "two", 4: "four"}[stages])
+    found = job.run(parallel, stages, 1, 2 * stages, configs, {"use_dualpipev": True})
+    curve, want = alone()
+    for result in found:
+        np.testing.assert_allclose(result["curve"], curve, rtol=1e-5)
+        assert result["compiles"] == 0 and result["kind"] == "DualPipeVParallel" and result["live"] == 2 * stages + 1
+    assert sorted({name.split(".")[0] for name in found[0]["state"]}) == ["0", {2: "6", 4: "7"}[stages]]
+    same(renamed(in_one(found), range(8)), want)
+
+
+class Table(nn.Embedding):
+    def __init__(self, *args, weight=None):
+        super().__init__(*args)
+        if weight is not None:
+            self.weight = weight
+
+
+def tied_in_a_v():
+    table = ("words", Table)
+    return [
+        LocalSharedLayerDesc(*table, None, "weight", 10, WIDTH),
+        LayerDesc(Block),
+        LayerDesc(Block),
+        LocalSharedLayerDesc(*table, logits, "weight", 10, WIDTH),
+    ]
+
+
+def shared_in_a_v(rank):
+    made = strategy(2, pp_configs={"use_dualpipev": True})
+    model, optimizer, rate = start(made, tied_in_a_v, cross_entropy, use_dualpipev=True)
+    curve, compiles = train(model, optimizer, rate, batch=words)
+    weights = {id(p): p.numpy() for p in model.parameters() if p.shape == [10, WIDTH]}
+    return curve, compiles, list(weights.values())
+
+
+def test_a_weight_at_both_ends_of_a_v(two):
+    curve, want = alone(tied, batch=words, loss_fn=cross_entropy)
+    first, second = two.run(shared_in_a_v)
+    for got, compiles, _ in (first, second):
+        np.testing.assert_allclose(got, curve, rtol=1e-5)
+        assert compiles == 0
+    assert len(first[2]) == 1 and second[2] == []
+    np.testing.assert_allclose(first[2][0], want["shared_layers.words.weight"], rtol=1e-5, atol=1e-6)
 
 
 # ---- shared weights ----

@@ -50,6 +50,16 @@ def test_no_order_waits_for_ever(stages, micros, chunks, name):
         assert max(schedules.live(order) for order in orders) <= stages
 
 
+@given(stages=st.integers(1, 6), more=st.integers(0, 9))
+@settings(max_examples=40, deadline=None)
+def test_two_parts_in_a_v_wait_little_and_keep_alike(stages, more):
+    micros = 2 * stages + more
+    orders = [schedules.dual_pipe_v(stage, stages, micros) for stage in range(stages)]
+    assert all(len(order) == len(set(order)) == 2 * 3 * micros for order in orders)
+    assert schedules.complete(orders, 2, schedules.Vee(stages)) <= 6 * micros + stages
+    assert [schedules.live(order) for order in orders] == [2 * stages + 1] * stages
+
+
 def test_interleaving_and_zero_bubbles_save_idle_time():
     def units(function, *more):
         return schedules.complete([function(s, 4, 16, *more) for s in range(4)], *more)
@@ -115,8 +125,8 @@ def test_misuse():
         PipelineLayer(blocks())
     with pytest.raises(TypeError, match=r"layers\[1\] must be a LayerDesc"):
         PipelineLayer([nn.ReLU(), 3], num_stages=1)
-    with pytest.raises(NotImplementedError, match="use_dualpipev"):
-        PipelineLayer(blocks(), num_stages=1, use_dualpipev=True)
+    with pytest.raises(ValueError, match="use_dualpipev=True goes without"):
+        PipelineLayer(blocks(), num_stages=1, use_dualpipev=True, num_virtual_pipeline_stages=2)
     net = PipelineLayer(blocks(), num_stages=1)
     model = NoPipelineParallel(net, strategy(1))
     optimizer, _ = adam(model.parameters())

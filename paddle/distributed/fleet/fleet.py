@@ -111,7 +111,7 @@ def _pipeline(model: Any, groups: HybridCommunicateGroup, strategy: DistributedS
     if stages == 1:
         return kinds.NoPipelineParallel(model, strategy, groups)
     if configs.use_dualpipev:
-        raise errors.NotImplemented_("fleet.distributed_model: pp_configs with use_dualpipev")
+        return kinds.DualPipeVParallel(model, groups, strategy=strategy)
     if model.get_num_virtual_stages() == 1:
         return kinds.PipelineParallel(model, groups, strategy=strategy)
     steps = strategy.pipeline_configs["accumulate_steps"]

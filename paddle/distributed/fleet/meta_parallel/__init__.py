@@ -8,7 +8,7 @@ _WHERE = {
     "parallel_layers.pp_layers": "LayerDesc LocalSharedLayerDesc PipelineLayer SharedLayerDesc",
     "parallel_layers.spec_utils": "LayerSpec build_spec_layer get_spec_layer import_spec_layer",
     "parallel_layers.random": "RNGStatesTracker get_rng_state_tracker model_parallel_random_seed",
-    "pipeline_parallel": """NoPipelineParallel PipelineDatasetPreprocessor PipelineParallel
+    "pipeline_parallel": """DualPipeVParallel NoPipelineParallel PipelineDatasetPreprocessor PipelineParallel
         PipelineParallelMicroStepLocations PipelineParallelWithInterleave PipelineParallelWithInterleaveFthenB
         VPPFhenBInBalancedMemory register_global_pipeline_parallel_hook""",
     "pp_utils.forward_backward_overlap_utils": "ScheduleChunk ScheduleNode",

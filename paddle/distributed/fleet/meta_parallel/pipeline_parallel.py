@@ -35,8 +35,8 @@ from .pp_utils.schedules import Step
 
 __all__: list[str] = []
 
-_NOT_BUILT = """enable_timer profiling enable_offload_queue use_dualpipev forward_backward_overlap_scheduler
-sharding_comm_overlap sync_param sync_moment""".split()
+_NOT_BUILT = """enable_timer profiling enable_offload_queue forward_backward_overlap_scheduler sharding_comm_overlap
+sync_param sync_moment""".split()
 
 
 class _MicroBatchTraining(MetaParallelBase):
@@ -119,12 +119,13 @@ class _MicroBatchTraining(MetaParallelBase):
         self.processed_steps += 1
 
     def _batches(self, data: Any, function: str) -> MicroBatches | None:
-        if 0 < self.stage_id < self.num_stages - 1:
+        places = self._layers._places
+        inputs, labels = (places.owner(part)[0] == self.stage_id for part in (0, places.parts - 1))
+        if not inputs and not labels:
             return None
         if data is None:
             raise errors.ValueError_(f"{function}: the first and the last stage need data, got None")
-        place = self.stage_id, self.num_stages
-        return MicroBatches(data, *place, self.accumulate_steps, self.micro_batch_size, function)
+        return MicroBatches(data, inputs, labels, self.accumulate_steps, self.micro_batch_size, function)
 
     def _forward_backward(self, data: Any, scaler: Any, each: bool) -> Any:
         order = self._order()
@@ -203,6 +204,7 @@ class _MicroBatchTraining(MetaParallelBase):
         self._layers.train()
         return data
 
+    @errors.clean
     def train_batch(
         self,
         data: Any,
@@ -270,6 +272,7 @@ class _MicroBatchTraining(MetaParallelBase):
         if self.lr_scheduler is not None:
             self.lr_scheduler.step()
 
+    @errors.clean
     def eval_batch(
         self, data: Any, compute_loss: bool = False, loss_fn_idx: int = 0, return_host_tensor: bool = False
     ) -> Any:
@@ -356,13 +359,16 @@ class PipelineParallel(_MicroBatchTraining):
         ValueError: the layer has another number of stages than `hcg`, or settings that do not exist.
     """
 
+    _modes: tuple[str, ...] = ("1F1B", "FThenB", "F-then-B", "ZBH1")
+    _several = _vee = False  # whether it wants stages of several parts, and in a V
     _virtual_pp_world_size: int | None = None
 
     def __init__(self, layers: PipelineLayer, hcg: Any, strategy: Any):
         super().__init__(layers, hcg, strategy)
-        if layers.get_num_virtual_stages() > 1 and not isinstance(self, PipelineParallelWithInterleave):
+        if (layers.get_num_virtual_stages() > 1, layers._use_dualpipev) != (self._several, self._vee):
             raise errors.ValueError_(
-                "PipelineParallel: the PipelineLayer has num_virtual_pipeline_stages > 1, for PipelineParallelWithInterleave"
+                f"{type(self).__name__}: this order of work does not fit the PipelineLayer, which has "
+                f"num_virtual_pipeline_stages={layers._num_virtual_pipeline_stages}, use_dualpipev={layers._use_dualpipev}"
             )
         stages = hcg.get_pipe_parallel_world_size()
         if self.num_stages != stages or self.stage_id != hcg.get_stage_id():
@@ -388,8 +394,6 @@ class PipelineParallel(_MicroBatchTraining):
                 reducer = Reducer(params, [], self.dp_group, (25 * MEGABYTE, MEGABYTE))
                 reducer.enabled = False
                 self._reducers.append(reducer)
-
-    _modes = ("1F1B", "FThenB", "F-then-B", "ZBH1")
 
     def _order(self) -> list[Step]:
         return schedules.SCHEDULES[self._schedule_mode](self.stage_id, self.num_stages, self.accumulate_steps)
@@ -481,6 +485,7 @@ class PipelineParallelWithInterleave(PipelineParallel):
     """
 
     _modes = ("1F1B", "VPP")
+    _several = True
     _schedule: Callable = staticmethod(schedules.interleaved)
     _least = 1  # micro-batches for each stage
 
@@ -488,8 +493,6 @@ class PipelineParallelWithInterleave(PipelineParallel):
         who = type(self).__name__
         super().__init__(layers, hcg, strategy)
         self.num_model_chunks = self._virtual_pp_world_size = layers.get_num_virtual_stages()
-        if self.num_model_chunks < 2:
-            raise errors.ValueError_(f"{who}: the PipelineLayer needs num_virtual_pipeline_stages of at least 2")
         if self.accumulate_steps < self._least * self.num_stages:
             raise errors.ValueError_(
                 f"{who}: accumulate_steps must be at least the number of stages ({self.num_stages}), "
@@ -555,3 +558,52 @@ class VPPFhenBInBalancedMemory(PipelineParallelWithInterleaveFthenB):
 
     def _init_user_hooks(self) -> None:
         PipelineParallelWithInterleave._init_user_hooks(self)
+
+
+class DualPipeVParallel(PipelineParallel):
+    """Two parts a stage, the way there and the way back, with forwards of one and backwards of the other in turns; see
+    `schedules.dual_pipe_v`. The first stage has the inputs and the loss. For PipelineLayers with `use_dualpipev` and
+    `use_dualpipev` in `pp_configs`; needs at least two micro-batches for each stage.
+
+    Raises:
+        ValueError: another PipelineLayer, or fewer micro-batches.
+    """
+
+    _modes = ("1F1B",)
+    _several = _vee = True
+
+    def __init__(self, layers: PipelineLayer, hcg: Any, strategy: Any):
+        super().__init__(layers, hcg, strategy)
+        if self.accumulate_steps < 2 * self.num_stages:
+            raise errors.ValueError_(
+                f"DualPipeVParallel: accumulate_steps must be at least twice the number of stages ({self.num_stages}), "
+                f"got {self.accumulate_steps}"
+            )
+
+    def _order(self) -> list[Step]:
+        return schedules.dual_pipe_v(self.stage_id, self.num_stages, self.accumulate_steps)
+
+    def is_pipeline_first_stage(self) -> bool:  # type: ignore[override]
+        """Whether this is the first stage."""
+        return self.stage_id == 0
+
+    def is_pipeline_last_stage(self) -> bool:  # type: ignore[override]
+        """Whether this is the last stage, where the way back begins."""
+        return self.stage_id == self.num_stages - 1
+
+    def forward_backward_pipeline(  # type: ignore[override]
+        self, data: Any, scaler: Any, forward_only: bool = False, compute_loss: bool = True
+    ) -> Any:
+        """See `PipelineParallelWithInterleave.forward_backward_pipeline`."""
+        if not compute_loss and not forward_only:
+            raise errors.ValueError_("forward_backward_pipeline: compute_loss=False needs forward_only=True")
+        with self._together():
+            return (
+                self._forward_only(data, compute_loss) if forward_only else self._forward_backward(data, scaler, False)
+            )
+
+    def train_batch(  # type: ignore[override]
+        self, data: Any, optimizer: Any, lr_scheduler: Any = None, scaler: Any = None
+    ) -> Any:
+        """See `PipelineParallel.train_batch`."""
+        return super().train_batch(data, optimizer, lr_scheduler, scaler)

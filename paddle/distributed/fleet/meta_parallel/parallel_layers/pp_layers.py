@@ -18,6 +18,7 @@ from ....communication.group import Group, get_rank, get_world_size, new_group
 from ...base.topology import CommunicateTopology
 from ...recompute import recompute_hybrid
 from ..pp_utils.forward_backward_overlap_utils import ScheduleChunk
+from ..pp_utils.schedules import Ring, Vee
 from .random import get_rng_state_tracker
 from .spec_utils import LayerSpec, build_spec_layer
 
@@ -107,8 +108,8 @@ class SharedLayerDesc(LayerDesc):
 
 
 class LocalSharedLayerDesc(SharedLayerDesc):
-    """The same for places that one process has, which DualPipeV needs. That schedule is not built: a PipelineLayer
-    does not take it."""
+    """The same for places that one stage has, as the first and the last layer with `use_dualpipev`: the later layers get the
+    parameters of the first one as arguments of that name."""
 
 
 class SegmentLayers:
@@ -246,11 +247,11 @@ class PipelineLayer(Layer):
         recompute_ctx: what `recompute_hybrid` is to know.
         num_virtual_pipeline_stages: parts for each stage; part number i belongs to stage i % num_stages.
         use_cudagraph: accepted; the layers run as compiled programs anyway.
-        use_dualpipev: not built.
+        use_dualpipev: two parts a stage in the order of `DualPipeVParallel`: stage s of n has the parts s and 2 n - 1 - s.
 
     Raises:
         ValueError: neither num_stages nor topology, or numbers that do not fit to the processes or the layers.
-        NotImplementedError: `use_dualpipev`.
+        TypeError: a layer that is none.
 
     Example:
         >>> from paddle.distributed.fleet.meta_parallel import LayerDesc, PipelineLayer
@@ -274,8 +275,8 @@ class PipelineLayer(Layer):
         use_dualpipev: bool = False,
     ):
         super().__init__()
-        if use_dualpipev:
-            raise errors.NotImplemented_("PipelineLayer: use_dualpipev=True")
+        if use_dualpipev and (num_virtual_pipeline_stages or 1) > 1:
+            raise errors.ValueError_("PipelineLayer: use_dualpipev=True goes without num_virtual_pipeline_stages")
         for name, number, least in (
             ("num_stages", num_stages, 1),
             ("num_virtual_pipeline_stages", num_virtual_pipeline_stages, 1),
@@ -287,8 +288,11 @@ class PipelineLayer(Layer):
         self.global_rank = get_rank()
         self._num_stages = self._topo.get_dim("pipe")
         self._stage_id = self._topo.get_coord(self.global_rank).pipe
-        self._num_virtual_pipeline_stages = num_virtual_pipeline_stages or 1
-        self._total_stages_with_virtual_stages = self._num_stages * self._num_virtual_pipeline_stages
+        self._use_dualpipev = use_dualpipev
+        self._num_virtual_pipeline_stages = 2 if use_dualpipev else num_virtual_pipeline_stages or 1
+        ring = Ring(self._num_stages, self._num_virtual_pipeline_stages)
+        self._places = Vee(self._num_stages) if use_dualpipev else ring
+        self._total_stages_with_virtual_stages = self._places.parts
         self._loss_fn = list(loss_fn) if isinstance(loss_fn, (list, tuple)) else [loss_fn]
         self._recompute_interval, self.recompute_ctx = recompute_interval, recompute_ctx
         self.use_cudagraph = use_cudagraph
@@ -297,21 +301,20 @@ class PipelineLayer(Layer):
         self._layers_desc = list(layers)
         self._num_layers = len(self._layers_desc)
         for place, layer in enumerate(self._layers_desc):
-            if isinstance(layer, LocalSharedLayerDesc):
-                raise errors.NotImplemented_("PipelineLayer: LocalSharedLayerDesc, which DualPipeV needs")
             if not callable(layer) and not isinstance(layer, LayerDesc):
                 raise errors.TypeError_(
                     f"PipelineLayer: layers[{place}] must be a LayerDesc, a Layer or a function, "
                     f"got {errors.describe(layer)}"
                 )
-        segments = SegmentLayers(self._layers_desc, self._num_stages, seg_method, num_virtual_pipeline_stages)
-        self.segment_parts = segments.do_segment()
-        parts = range(self._stage_id, self._total_stages_with_virtual_stages, self._num_stages)
+        chunks = self._num_virtual_pipeline_stages
+        self.segment_parts = SegmentLayers(self._layers_desc, self._num_stages, seg_method, chunks).do_segment()
+        parts = [self._places.part(self._stage_id, chunk) for chunk in range(chunks)]
         self._start_poss = [self.segment_parts[p] for p in parts]
         self._end_poss = [self.segment_parts[p + 1] for p in parts]
         self._start_pos, self._end_pos = self._start_poss[0], self._end_poss[0]
 
         self.shared_layers = LayerDict()
+        self.local_shared_layers: dict[str, Layer] = {}
         self._model_chunks: list[PipelineLayerChunk] = []
         self.run_function: list[Callable] = []
         self._build()
@@ -326,7 +329,7 @@ class PipelineLayer(Layer):
                 f"get_stage_from_index: layer_idx must be from 0 to {self._num_layers - 1}, got {layer_idx}"
             )
         part = next(i for i, end in enumerate(self.segment_parts[1:]) if layer_idx < end)
-        return part % self._num_stages
+        return self._places.owner(part)[0]
 
     def get_num_virtual_stages(self) -> int:
         """The number of parts of each stage."""
@@ -361,9 +364,12 @@ class PipelineLayer(Layer):
         random.generator().manual_seed(self._base_seed + place)
         layer = self._layers_desc[place]
         if isinstance(layer, SharedLayerDesc):
-            if layer.layer_name not in self.shared_layers:
-                self.shared_layers[layer.layer_name] = layer.build_layer()
-            found = self.shared_layers[layer.layer_name]
+            if isinstance(layer, LocalSharedLayerDesc):
+                found = self._built_with_weights(place, layer)
+            else:
+                if layer.layer_name not in self.shared_layers:
+                    self.shared_layers[layer.layer_name] = layer.build_layer()
+                found = self.shared_layers[layer.layer_name]
             if layer.forward_func is None:
                 return found
             if owner is not self:
@@ -375,13 +381,28 @@ class PipelineLayer(Layer):
             self.add_sublayer(str(place), layer)
         return layer
 
+    def _built_with_weights(self, place: int, layer: LocalSharedLayerDesc) -> Layer:
+        """A layer with the parameters of the first one of its key."""
+        first = next(i for i, d in enumerate(self._layers_desc) if getattr(d, "layer_name", None) == layer.layer_name)
+        stages = [self.get_stage_from_index(i) for i in (first, place)]
+        if stages[0] != stages[1]:
+            raise errors.ValueError_(
+                f"LocalSharedLayerDesc: {layer.layer_name!r} is in the stages {stages[0]} and {stages[1]} (layers {first} "
+                f"and {place}); only one can have it"
+            )
+        found = self.local_shared_layers.get(layer.layer_name)
+        if found is None:
+            found = self.local_shared_layers[layer.layer_name] = layer.build_layer()
+            return found
+        return layer.build_layer(**{name: getattr(found, name) for name in layer.shared_weight_attr})
+
     # ---- shared weights ----
     def _construct_shared_comm(self) -> dict[str, dict]:
         """The groups of the stages that share a weight. Every process makes all of them, in the same order."""
         places: dict[tuple[str, str], set[int]] = {}  # the stages of each key and attribute
         allowed: dict[str, list[str]] = {}
         for i, layer in enumerate(self._layers_desc):
-            if not isinstance(layer, SharedLayerDesc):
+            if not isinstance(layer, SharedLayerDesc) or isinstance(layer, LocalSharedLayerDesc):
                 continue
             first = allowed.setdefault(layer.layer_name, layer.shared_weight_attr)
             more = [a for a in layer.shared_weight_attr if a not in first]

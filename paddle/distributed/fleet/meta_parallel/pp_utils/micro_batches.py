@@ -34,13 +34,13 @@ class MicroBatches:
         data: (inputs, labels) of the whole batch, each a tensor, None, a tuple or a dict of such, or a list with one entry
             for each micro-batch; or an iterator over pairs, one for each micro-batch; or a PipelineDatasetPreprocessor
             that gives either.
-        stage, stages: which stage this is of how many; it checks what it uses.
+        inputs, labels: which of them this process uses; these are checked.
         number: how many micro-batches.
         rows: how many rows each has.
         function: the caller, for errors.
     """
 
-    def __init__(self, data: Any, stage: int, stages: int, number: int, rows: int, function: str):
+    def __init__(self, data: Any, inputs: bool, labels: bool, number: int, rows: int, function: str):
         self._number, self._rows, self._function = number, rows, function
         if isinstance(data, PipelineDatasetPreprocessor):
             data = data()
@@ -53,9 +53,9 @@ class MicroBatches:
                     f"{function}: data must be a pair of inputs and labels, got {len(data)} things"
                 )
             with set_mode(grad=False):
-                if stage == 0:
+                if inputs:
                     self._parts[0] = self._divide(data[0], "inputs")
-                if stage == stages - 1:
+                if labels:
                     self._parts[1] = self._divide(data[1], "labels")
         elif hasattr(data, "__next__"):
             self._source = data

@@ -160,10 +160,9 @@ class Transfers:
                 f"{type(error).__name__}: {error}"
             )
         about = {"batch": self.batch, "error": text}
-        last = self.stage == self.stages - 1
         for stage in range(self.stages):
             near = stage in ((self.stage - 1) % self.stages, (self.stage + 1) % self.stages)
-            if stage == self.stage or not (near or last):
+            if stage == self.stage:
                 continue
             channels = [(RESULT, 0)] + [(k, c) for k in (FORWARD, BACKWARD) for c in range(chunks) if near]
             for kind, chunk in channels:

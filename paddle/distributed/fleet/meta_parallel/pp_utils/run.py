@@ -15,7 +15,7 @@ from .....ops.joining import stack
 from .hooks import PipelineParallelMicroStepLocations as Places
 from .micro_batches import MicroBatches
 from .p2p_communication import BACKWARD, FORWARD, RESULT, Transfers, pack, unpack
-from .schedules import Step
+from .schedules import Ring, Step
 
 
 class Record:
@@ -54,19 +54,37 @@ class BatchRun:
         self.training, self.compute_loss, self.scaler, self.split = training, compute_loss, scaler, split_backward
         self.layers = pipeline._layers
         self.stage = 0 if transfers is None else transfers.stage
-        self.stages = 1 if transfers is None else transfers.stages
-        self.chunks = self.layers.get_num_virtual_stages() if self.stages > 1 else 1
-        self.several = self.layers.get_num_virtual_stages() > 1 and self.stages > 1
+        self.places = self.layers._places if transfers is not None else Ring(1, 1)
+        self.own: dict[tuple[int, int, int], Any] = {}  # what goes from one part of this stage to another
         self.live: dict[tuple[int, int], Record] = {}
         self.peak = 0
         self.losses: list[list[Tensor]] = [[] for _ in self.layers._loss_fn]
         self.outputs: list[Any] = []
 
     def is_first(self, chunk: int) -> bool:
-        return self.stage == 0 and chunk == 0
+        return self.places.part(self.stage, chunk) == 0
 
     def is_last(self, chunk: int) -> bool:
-        return self.stage == self.stages - 1 and chunk == self.chunks - 1
+        return self.places.part(self.stage, chunk) == self.places.parts - 1
+
+    def _take(self, kind: int, part: int, micro: int) -> tuple[Any, list]:
+        """What another part has handed on."""
+        stage, chunk = self.places.owner(part)
+        if stage == self.stage:
+            return self.own.pop((kind, part, micro))
+        return self.transfers.receive(stage, kind, chunk)  # type: ignore[union-attr]
+
+    def _hand_on(self, kind: int, step: Step, to: int, structure: Any, arrays: list, stops: list[bool]) -> None:
+        """Give arrays to another part."""
+        stage, _ = self.places.owner(to)
+        if stage != self.stage:
+            self.transfers.send(stage, kind, step.chunk, structure, arrays, stops)  # type: ignore[union-attr]
+            return
+        tensors = [None if array is None else _make(array) for array in arrays]
+        for tensor, stop in zip(tensors, stops):
+            if tensor is not None:
+                tensor.stop_gradient = stop
+        self.own[kind, self.places.part(self.stage, step.chunk), step.micro] = structure, tensors
 
     def __call__(self, step: Step) -> None:
         {"F": self.forward, "B": self.backward, "W": self.weights}[step.kind](step)
@@ -79,20 +97,17 @@ class BatchRun:
         if self.is_first(chunk):
             given = self.batches.inputs(micro)  # type: ignore[union-attr]
         else:
-            before = chunk - (self.stage == 0)  # its part
-            structure, received = self.transfers.receive(  # type: ignore[union-attr]
-                (self.stage - 1) % self.stages, FORWARD, before
-            )
+            structure, received = self._take(FORWARD, self.places.part(self.stage, chunk) - 1, micro)
             given = unpack(structure, received)
         call(Places.FORWARD_BEGIN, input_tensor=given, step_id=micro)
-        output = self.layers(given, chunk_id=chunk if self.several else None)
+        output = self.layers(given, chunk_id=chunk if self.places.chunks > 1 else None)
         call(Places.FORWARD_END, input_tensor=given, output_tensor=output, step_id=micro)
         if self.is_last(chunk):
             roots = self._losses(output, micro) if self.compute_loss else []
             if not self.compute_loss:
                 self.outputs.append(output)
         else:
-            roots = self._send_forward(output, chunk)
+            roots = self._send_forward(output, step)
         if self.training:
             self.live[micro, chunk] = Record([t for t in received if not t.stop_gradient], roots)
             self.peak = max(self.peak, len(self.live))
@@ -112,25 +127,25 @@ class BatchRun:
                 roots.append(loss)
         return roots
 
-    def _send_forward(self, output: Any, chunk: int) -> list[Tensor]:
+    def _send_forward(self, output: Any, step: Step) -> list[Tensor]:
         tensors: list[Any] = []
         structure = pack(output, tensors)
         stops = [t.stop_gradient or not self.training for t in tensors]
         arrays = [t._value for t in tensors]
-        self.transfers.send((self.stage + 1) % self.stages, FORWARD, chunk, structure, arrays, stops)  # type: ignore[union-attr]
+        self._hand_on(FORWARD, step, self.places.part(self.stage, step.chunk) + 1, structure, arrays, stops)
         return [_hollow(t) for t, stop in zip(tensors, stops) if not stop]
 
     # ---- backward ----
     def backward(self, step: Step) -> None:
         _, micro, chunk = step
+        part = self.places.part(self.stage, chunk)
         record = self.live[micro, chunk] if self.split else self.live.pop((micro, chunk))
         call = self.pipeline.callbacks.on_location
         known = {"input_tensor": _plain(record.inputs), "output_tensor": _plain(record.roots), "step_id": micro}
         with auto_cast(enable=False):
             gradients: list[Tensor | None] = []
             if not self.is_last(chunk) and record.roots:
-                after = chunk + (self.stage == self.stages - 1)
-                _, gradients = self.transfers.receive((self.stage + 1) % self.stages, BACKWARD, after)  # type: ignore[union-attr]
+                _, gradients = self._take(BACKWARD, part + 1, micro)
             call(Places.BACKWARD_BEGIN, output_tensor_grad=_plain(gradients), **known)
             roots = record.roots
             if self.is_last(chunk):
@@ -149,9 +164,7 @@ class BatchRun:
         record.roots = []
         if record.inputs:
             arrays = [None if g is None else g._value for g in found]
-            self.transfers.send(  # type: ignore[union-attr]
-                (self.stage - 1) % self.stages, BACKWARD, chunk, None, arrays, [True] * len(arrays)
-            )
+            self._hand_on(BACKWARD, step, part - 1, None, arrays, [True] * len(arrays))
         record.inputs = []
 
     def weights(self, step: Step) -> None:
@@ -163,9 +176,9 @@ class BatchRun:
     # ---- results ----
     def loss(self, each: bool) -> Any:
         """The loss of the batch (`each`: of every micro-batch), in all stages that of the last one."""
-        last = self.stage == self.stages - 1
+        source = self.places.owner(self.places.parts - 1)[0]
         results: list[Tensor] = []
-        if last:
+        if self.stage == source:
             with set_mode(grad=False), auto_cast(enable=False):
                 for losses in self.losses:
                     if each:
@@ -176,12 +189,13 @@ class BatchRun:
                         total = total + loss
                     results.append(total / len(losses) if self.pipeline._delay_scale_loss else total)
         if self.transfers is not None:
-            if last:
+            if self.stage == source:
                 arrays = [t._value for t in results]
-                for stage in range(self.stages - 1):
-                    self.transfers.send(stage, RESULT, 0, None, arrays, [True] * len(arrays))
+                for stage in range(self.places.stages):
+                    if stage != source:
+                        self.transfers.send(stage, RESULT, 0, None, arrays, [True] * len(arrays))
             else:
-                _, results = self.transfers.receive(self.stages - 1, RESULT, 0)
+                _, results = self.transfers.receive(source, RESULT, 0)
         return results[0] if len(results) == 1 else results
 
 

@@ -24,6 +24,34 @@ class Step(NamedTuple):
     chunk: int = 0  # the number of the part of the stage
 
 
+class Ring:
+    """Where the parts of a net are: part p in stage p % stages, so that a stage with several has every n-th."""
+
+    def __init__(self, stages: int, chunks: int):
+        self.stages, self.chunks, self.parts = stages, chunks, stages * chunks
+
+    def part(self, stage: int, chunk: int) -> int:
+        """The number in the whole net of a part of a stage."""
+        return chunk * self.stages + stage
+
+    def owner(self, part: int) -> tuple[int, int]:
+        """The stage that has a part, and its number there."""
+        return part % self.stages, part // self.stages
+
+
+class Vee(Ring):
+    """There and back again: stage s has the parts s and 2 n - 1 - s, so the first stage has the beginning and the end."""
+
+    def __init__(self, stages: int):
+        super().__init__(stages, 2)
+
+    def part(self, stage: int, chunk: int) -> int:
+        return self.parts - 1 - stage if chunk else stage
+
+    def owner(self, part: int) -> tuple[int, int]:
+        return (part, 0) if part < self.stages else (self.parts - 1 - part, 1)
+
+
 def _woven(forwards: list[tuple[int, int]], backwards: list[tuple[int, int]], startup: int) -> list[Step]:
     """Some forwards, then one forward and one backward in turns, then the rest of the backwards."""
     startup = min(startup, len(forwards))
@@ -87,6 +115,45 @@ def zero_bubble(stage: int, stages: int, micros: int, chunks: int = 1) -> list[S
     return steps + [Step("W", micro) for micro in range(max(0, micros - stage), micros)]
 
 
+def dual_pipe_v(stage: int, stages: int, micros: int) -> list[Step]:
+    """DualPipeV, for stages in a `Vee` and at least two micro-batches for each: forwards of one part and backwards of the
+    other in turns, weights where a stage would wait. All stages keep about as much.
+
+    Source: DeepSeek, "DualPipe" (2025), the eight phases of its variant in V.
+    """
+    later = stages - stage - 1
+    counts = {("F", 0): 0, ("F", 1): 0, ("B", 0): 0, ("B", 1): 0}
+    steps: list[Step] = []
+    postponed: list[Step] = []
+
+    def add(*kinds: tuple[str, int], postpone: bool = False) -> None:
+        for kind, chunk in kinds:
+            micro = counts[kind, chunk]
+            counts[kind, chunk] += 1
+            steps.append(Step(kind, micro, chunk))
+            if kind == "B":
+                (postponed if postpone else steps).append(Step("W", micro, chunk))
+
+    for _ in range(2 * later):
+        add(("F", 0))
+    for _ in range(stage + 1):
+        add(("F", 0), ("F", 1))
+    for _ in range(later):
+        add(("B", 1), ("F", 1))
+    for _ in range(micros - 2 * stages + stage + 1):
+        add(("F", 0), ("B", 1), ("F", 1), ("B", 0))
+    for _ in range(later):
+        add(("B", 1), ("F", 1), ("B", 0))
+    for i in range(stage + 1):
+        half = (stage + 1) // 2
+        add(("B", 1), postpone=i > half or i == half and stage % 2 == 1)
+        add(("B", 0), postpone=i >= half)
+    for _ in range(later):
+        steps.append(postponed.pop(0))
+        add(("B", 0), postpone=True)
+    return steps + postponed
+
+
 SCHEDULES = {
     "FThenB": f_then_b,
     "F-then-B": f_then_b,
@@ -121,12 +188,14 @@ def live(steps: list[Step]) -> int:
     return most
 
 
-def complete(orders: list[list[Step]], chunks: int = 1) -> int:
+def complete(orders: list[list[Step]], chunks: int = 1, places: Ring | None = None) -> int:
     """Play the orders of all stages, each step one unit of time after what it needs; the time that it takes.
 
     Raises RuntimeError where the stages would wait for each other for ever.
     """
-    stages, last = len(orders), len(orders) * chunks - 1
+    stages = len(orders)
+    places = places or Ring(stages, chunks)
+    last = places.parts - 1
     done: dict[tuple, int] = {}  # (kind, micro, part of all stages) -> when
     at, clock = [0] * stages, [0] * stages
     while any(at[s] < len(orders[s]) for s in range(stages)):
@@ -134,7 +203,7 @@ def complete(orders: list[list[Step]], chunks: int = 1) -> int:
         for stage, order in enumerate(orders):
             while at[stage] < len(order):
                 kind, micro, chunk = order[at[stage]]
-                part = chunk * stages + stage
+                part = places.part(stage, chunk)
                 needs = {
                     "F": [("F", micro, part - 1)] if part else [],
                     "B": [("F", micro, part)] + ([("B", micro, part + 1)] if part < last else []),
