@@ -1,5 +1,7 @@
 """Parameter servers in one process: tables, updates, servers and clients, programs and eager training that use them."""
 
+import doctest
+import importlib
 import json
 import os
 import threading
@@ -699,3 +701,14 @@ def test_metrics():
     assert metrics.auc(0 * positive, negative, util=util) == 0.5
     assert metrics.acc([3.0], [4.0], util=util) == 0.75 and metrics.rmse([8.0], [2.0], util=util) == 2.0
     assert metrics.max(paddle.to_tensor([1.0, 5.0]), util=util).tolist() == [1, 5]
+
+
+@pytest.mark.parametrize(
+    "name",
+    """ps.rows ps.tables ps.client rpc.agent entry_attr fleet.metrics.metric fleet.dataset.dataset
+    fleet.data_generator.data_generator""".split(),
+)
+def test_examples(name):
+    module = importlib.import_module(f"paddle.distributed.{name}")
+    found = doctest.testmod(module, extraglobs={"paddle": paddle})
+    assert found.attempted and not found.failed

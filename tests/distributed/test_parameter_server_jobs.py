@@ -5,7 +5,14 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+
+import paddle
+from paddle import nn
+from paddle.distributed.launch import arguments, main
 from paddle.distributed.launch.main import free_ports
+from paddle.distributed.launch.pod import Pod
 
 from _launched import REGRESSION, alive, environment, finish, launch, logs, wait_for
 
@@ -88,3 +95,70 @@ def test_a_killed_worker_ends_the_job(tmp_path):
     code, _, err = finish(process, 60)
     assert code == 128 + 9 and "trainer 1 failed with signal 9" in err
     assert not any(alive(pid) for pid in pids)
+
+
+EAGER = """
+import sys
+import numpy as np
+import paddle, paddle.distributed.fleet as fleet
+from paddle import nn
+
+fleet.init(fleet.PaddleCloudRoleMaker(is_collective=False))
+if fleet.is_server():
+    fleet.init_server()
+    fleet.run_server()
+    sys.exit()
+half = nn.initializer.Constant(0.5)
+table = nn.Embedding(30, 4, sparse=True, weight_attr=paddle.ParamAttr(initializer=half))
+out = nn.Linear(4, 1)  # worker 0 gives the values
+out.weight.set_value(paddle.full([4, 1], 0.1 + fleet.worker_index()))
+model = nn.Sequential(table, out)
+optimizer = fleet.distributed_optimizer(paddle.optimizer.Adagrad(0.1, parameters=model.parameters()))
+model = fleet.distributed_model(model)
+fleet.init_worker()
+ids = np.load("ids.npy")
+for batch in ids:
+    own = batch[fleet.worker_index() :: fleet.worker_num()]
+    ((model(paddle.to_tensor(own)).sum(1) - 1) ** 2).mean().backward()
+    optimizer.step()
+    optimizer.clear_grad()
+fleet.barrier_worker()
+if fleet.is_first_worker():
+    with paddle.no_grad():
+        np.save("found.npy", model(paddle.arange(30)).numpy())
+fleet.stop_worker()
+"""
+
+
+def test_eager_training_of_two_workers(tmp_path):
+    (tmp_path / "script.py").write_text(EAGER)
+    ids = np.random.RandomState(0).randint(0, 30, (8, 6, 3))
+    np.save(tmp_path / "ids.npy", ids)
+    code, _, err = finish(launch(tmp_path, "script.py", flags=("--server_num", "2", "--worker_num", "2")))
+    assert code == 0, err + logs(tmp_path)
+    half = paddle.ParamAttr(initializer=nn.initializer.Constant(0.5))
+    model = nn.Sequential(nn.Embedding(30, 4, weight_attr=half), nn.Linear(4, 1))
+    model[1].weight.set_value(paddle.full([4, 1], 0.1))
+    optimizer = paddle.optimizer.Adagrad(0.1, parameters=model.parameters())
+    for batch in ids:
+        ((model(paddle.to_tensor(batch)).sum(1) - 1) ** 2).mean().backward()
+        optimizer.step()
+        optimizer.clear_grad()
+    np.testing.assert_allclose(np.load(tmp_path / "found.npy"), model(paddle.arange(30)).numpy(), rtol=1e-4)
+
+
+def test_a_launcher_starts_what_is_on_its_machine(monkeypatch, tmp_path):
+    monkeypatch.delenv("PADDLE_XLA_TOKEN", raising=False)
+    monkeypatch.setattr(main, "is_local", lambda host: host == "10.0.0.2")
+    lists = ("--servers", "10.0.0.1:5,10.0.0.2:6", "--trainers", "10.0.0.1:7,10.0.0.2:8,10.0.0.2:9")
+    controller = main.Controller(arguments.parse([*lists, "--log_dir", str(tmp_path), "x.py"]))
+    found = controller.containers()
+    assert [c.what for c in found] == ["server 1", "trainer 1", "trainer 2"] and controller.elsewhere
+    assert all("PADDLE_XLA_TOKEN" not in c.environment for c in found)
+    assert found[1].environment["PADDLE_TRAINERS_NUM"] == "3" and found[0].environment["PADDLE_PORT"] == "6"
+    pod = Pod([], False)
+    pod.elsewhere = True
+    assert pod.done()
+    monkeypatch.setattr(main, "is_local", lambda host: False)
+    with pytest.raises(RuntimeError, match="none of the endpoints"):
+        controller.containers()

@@ -103,6 +103,7 @@ class Controller:
         self.args = args
         self.devices = local_devices(args.devices)
         self.round = 0
+        self.elsewhere = False  # a job with parameter servers has processes on other machines
         self.revived = 0  # how often a parameter server was started again by itself
         self.store, self.leads = self._open_store()
         self.host = args.host or self._own_address()
@@ -180,7 +181,10 @@ class Controller:
     def containers(self) -> list[Container]:
         args, nodes = self.args, self.nodes
         if args.run_mode == "ps":
-            return self._parameter_server()
+            found = self._parameter_server()
+            if not found:
+                raise RuntimeError("none of the endpoints of --servers and --trainers is on this machine")
+            return found
         counts = [len(node["ports"]) - 1 for node in nodes]
         self._hold(sum(counts))
         endpoints = [f"{node['host']}:{port}" for node in nodes for port in node["ports"][1:]]
@@ -251,11 +255,19 @@ class Controller:
         else:
             endpoints = servers
         out = []
+        here = {host: is_local(host) for host in {e.rsplit(":", 1)[0] for e in (*servers, *trainers)}}
+        self.elsewhere = not all(here.values())
+        if self.elsewhere:  # launchers of other machines, started with the same endpoints, cannot know the secret
+            self.token = {}
         for i, endpoint in enumerate(endpoints):
             host, port = endpoint.rsplit(":", 1)
+            if not here[host]:
+                continue
             own = {"TRAINING_ROLE": "PSERVER", "POD_IP": host, "PADDLE_PORT": port, "PADDLE_SERVER_ID": str(i)}
             out.append(self._container({**common, **own}, "serverlog", i, f"server {i}", True))
         for i, endpoint in enumerate(trainers):
+            if not here[endpoint.rsplit(":", 1)[0]]:
+                continue
             own = {"TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": str(i), "PADDLE_CURRENT_ENDPOINT": endpoint}
             out.append(self._container({**common, **own}, "trainerlog", i, f"trainer {i}"))
         return out
@@ -288,6 +300,7 @@ class Controller:
         while True:
             self.meet()
             pod = Pod(self.containers(), self.args.log_overwrite and self.round == 0)
+            pod.elsewhere = self.elsewhere
             try:
                 pod.start()
                 code = self._watch(pod)

@@ -49,6 +49,7 @@ class Pod:
     def __init__(self, containers: list[Container], overwrite: bool):
         self.containers = containers
         self._overwrite = overwrite
+        self.elsewhere = False  # trainers on other machines need the servers here
         self._following: threading.Thread | None = None
         self._ended = False
 
@@ -98,8 +99,9 @@ class Pod:
         return next((c for c in self.containers if c.process.poll() not in (None, 0)), None)  # type: ignore[union-attr]
 
     def done(self) -> bool:
-        """Whether all trainers have ended well; then no server is needed any more."""
-        return all(c.process.poll() == 0 for c in self.containers if not c.is_server)  # type: ignore[union-attr]
+        """Whether all trainers have ended well; then no server is needed any more, unless there are other machines."""
+        needed = [c for c in self.containers if self.elsewhere or not c.is_server]
+        return all(c.process.poll() == 0 for c in needed)  # type: ignore[union-attr]
 
     def stop(self) -> None:
         """End everything that still runs, children included."""
