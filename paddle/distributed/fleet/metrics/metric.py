@@ -26,7 +26,7 @@ def _array(given: Any, scope: Any) -> np.ndarray:
 
 def _combined(given: Any, mode: str, scope: Any, util: Any) -> np.ndarray:
     if util is None:
-        from .. import fleet
+        from ... import fleet
 
         util = fleet.util
     return np.asarray(util.all_reduce(_array(given, scope), mode))
