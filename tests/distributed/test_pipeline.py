@@ -240,6 +240,43 @@ def test_stages_that_share_a_weight(two):
     same(in_one([f[1] for f in found]), want)
 
 
+class Given(nn.Linear):
+    def __init__(self, place):
+        random = np.random.RandomState(place)
+        weight, bias = (nn.initializer.Assign(random.randn(*s).astype("float32") / 2) for s in ([6, 6], [6]))
+        super().__init__(6, 6, weight_attr=paddle.ParamAttr(initializer=weight), bias_attr=bias)
+
+
+def ends():
+    return [
+        SharedLayerDesc("ends", Given, None, "weight", 0),
+        LayerDesc(Given, 1),
+        paddle.tanh,
+        LayerDesc(Given, 2),
+        SharedLayerDesc("ends", Given, logits, "weight", 0),
+    ]
+
+
+def as_officially(rank):
+    model, _, _ = start(strategy(2), ends, nn.MSELoss(), seg_method=[0, 2])
+    inner = paddle.optimizer.SGD(0.05, parameters=model.parameters())
+    optimizer = fleet.distributed_optimizer(inner)
+    x = paddle.to_tensor(np.random.RandomState(9).randn(ROWS, 6).astype("float32"))
+    batch = [x, x * 0.5]
+    losses = [model.train_batch(batch, optimizer).item() for _ in range(3)]
+    losses += model.train_batch(batch, optimizer, return_micro_batch_loss=True).tolist()
+    losses.append(model.eval_batch(batch, compute_loss=True).item())
+    return losses, sum((p.astype("float64") ** 2).sum().item() for p in model.parameters())
+
+
+def test_values_of_the_official_package(two):
+    """Of two processes over gloo, with overlap_p2p_comm, the only transfers that it has there."""
+    want = [2.51595139, 1.69550264, 1.23873818, 0.27613452, 0.23549692, 0.34064710, 0.10539308, 0.77322608]
+    for (losses, squares), whole in zip(two.run(as_officially), (21.05206003, 22.00496800)):
+        np.testing.assert_allclose(losses, want, rtol=1e-6)
+        np.testing.assert_allclose(squares, whole, rtol=1e-7)
+
+
 # ---- what travels ----
 class Fork(nn.Layer):
     """Several tensors of several types, nested, some without gradients."""
