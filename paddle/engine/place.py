@@ -284,6 +284,23 @@ def whole(array: Any) -> Any:
     return jax.jit(lambda a: a, out_shardings=everywhere)(array)
 
 
+def spread(array: Any, sharding: jax.sharding.NamedSharding) -> Any:
+    """An array with a sharding. Of one that only this process has, every process gives the same."""
+    if array.sharding == sharding:
+        return array
+    if not array.is_fully_addressable:
+        return _move(sharding)(array)
+    if sharding.is_fully_addressable:
+        return jax.device_put(array, sharding)
+    value = np.asarray(array)
+    return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index])
+
+
+@functools.cache
+def _move(sharding: jax.sharding.NamedSharding) -> Callable:
+    return jax.jit(lambda a: a, out_shardings=sharding)
+
+
 def forget() -> None:
     """Drop what is known of the devices: JAX starts again with others."""
     global _current

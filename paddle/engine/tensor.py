@@ -12,7 +12,7 @@ import numpy as np
 from . import dtype as dtypes
 from . import errors
 from . import place as places
-from .deferred import Deferred
+from .deferred import Deferred, present
 from .dtype import DType, to_dtype
 from .modes import Watch, modes, set_mode
 from .shape import CallableInt, Size, official_strides, row_major
@@ -666,6 +666,9 @@ class Tensor:
             new = places.put(new) if Watch.forked else jax.device_put(new, _device_of(old))
         elif new.dtype != old.dtype:
             new = new.astype(old.dtype)
+        where = getattr(old, "sharding", None)
+        if isinstance(where, jax.sharding.NamedSharding):  # a distributed tensor stays where it lies
+            new = places.spread(present(new), where)
         self._storage.write(new)
 
     def copy_(self, other: Any, blocking: bool = True) -> Tensor:
