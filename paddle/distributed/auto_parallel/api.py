@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ...engine import errors
+from ...engine import place as places
 from ...engine.deferred import settled
 from ...engine.dispatch import dispatch
 from ...engine.executable import Kernel
@@ -93,20 +95,7 @@ def _checked(mesh: Any, placements: Any, function: str) -> tuple[ProcessMesh, li
 
 def spread(array: Any, sharding: NamedSharding) -> Any:
     """An array with a sharding. Of one that only this process has, every process gives the same."""
-    array = settled(array)
-    if array.sharding == sharding:
-        return array
-    if not array.is_fully_addressable:
-        return _move(sharding)(array)
-    if sharding.is_fully_addressable:
-        return jax.device_put(array, sharding)
-    value = np.asarray(array)
-    return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index], dtype=value.dtype)
-
-
-@functools.cache
-def _move(sharding: NamedSharding) -> Callable:
-    return jax.jit(lambda a: a, out_shardings=sharding)
+    return places.spread(settled(array), sharding)
 
 
 def _same_calls_everywhere() -> None:
@@ -403,3 +392,23 @@ def shard_layer(
     if output_fn is not None:
         layer.register_forward_post_hook(lambda _, inputs, outputs: output_fn(outputs, mesh))
     return layer
+
+
+def __getattr__(name: str) -> Any:
+    """Names that have their place here officially."""
+    found = _ELSEWHERE.get(name)
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__package__}.{found}"), name)
+
+
+_ELSEWHERE = {
+    **dict.fromkeys("dtensor_from_local dtensor_to_local moe_global_mesh_tensor moe_sub_mesh_tensors".split(), "local"),
+    **dict.fromkeys("ShardDataloader shard_dataloader".split(), "dataloader"),
+    **dict.fromkeys("DistModel to_static".split(), "dist_model"),
+    **dict.fromkeys(
+        "ShardingStage1 ShardingStage2 ShardingStage3 shard_optimizer shard_scaler".split(), "sharded_optimizer"
+    ),
+    "DistAttr": "dist_attribute",
+    "Strategy": "strategy",
+}

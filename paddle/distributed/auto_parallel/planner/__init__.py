@@ -250,11 +250,11 @@ def plan(
     if not isinstance(model, Layer):
         raise errors.TypeError_(f"plan: model must be a Layer, got {errors.describe(model)}")
     if devices is None:
-        devices = world.current().size if world.is_connected() and world.current().size > 1 else jax.local_device_count()
+        devices = (
+            world.current().size if world.is_connected() and world.current().size > 1 else jax.local_device_count()
+        )
     outline = Outline(model, _listed(inputs), _listed(labels), loss)
-    return Plan(
-        outline, cluster_of(devices), dp=dp, tp=tp, pp=pp, stage=stage, micro=micro, recompute=recompute
-    )
+    return Plan(outline, cluster_of(devices), dp=dp, tp=tp, pp=pp, stage=stage, micro=micro, recompute=recompute)
 
 
 def _listed(given: Any) -> list:

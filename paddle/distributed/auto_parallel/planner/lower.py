@@ -127,7 +127,8 @@ def compile_step(outline: Outline, candidate: Any, devices: list | None = None) 
 def _accumulated(loss_of: Any, params: list, data: list, batched: list[bool], micro: int, lay: Any) -> tuple:
     """Loss and gradients over micro-batches, one after the other; every `micro`-th sample, so that none moves."""
     parts = [
-        jnp.moveaxis(x.reshape(x.shape[0] // micro, micro, *x.shape[1:]), 1, 0) if b else x for x, b in zip(data, batched)
+        jnp.moveaxis(x.reshape(x.shape[0] // micro, micro, *x.shape[1:]), 1, 0) if b else x
+        for x, b in zip(data, batched)
     ]
 
     def turn(carry: Any, i: Any) -> Any:

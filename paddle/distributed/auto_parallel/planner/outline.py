@@ -262,7 +262,9 @@ class Outline:
     def outer_bytes(self, cut: int) -> float:
         """Bytes of the results of everything but the blocks, on a device where "mp" has `cut` places."""
         total = 0.0
-        heads = {p.operator.outputs[0]: self.cuts(n, cut) for p, n in zip(self._outer, self.heads)} if self.heads else {}
+        heads = (
+            {p.operator.outputs[0]: self.cuts(n, cut) for p, n in zip(self._outer, self.heads)} if self.heads else {}
+        )
         classes = {v.trials[0][-1] for v, axis in heads.items() if axis is not None}
         for operator in self.graph.block.operators:
             if operator.name == "repeat" or operator.known:

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....ir.program import Operator
 from ....engine.value import Value
+from ....ir.program import Operator
 
 _UNARY = frozenset(
     """gelu relu silu swish sigmoid tanh elu leaky_relu hardswish mish softplus relu6 dropout cast scale square sqrt rsqrt exp

@@ -117,9 +117,7 @@ def candidates(outline: Outline, cluster: Cluster, **limits: Any) -> list[Candid
 def _micros(batch: int, pp: int) -> list[int]:
     if pp == 1:
         return [m for m in (1, 2, 4, 8, 16, 32) if batch % m == 0]
-    return [m for m in (pp, 2 * pp, 4 * pp, 8 * pp) if m <= batch and batch % m == 0] or (
-        [batch] if batch < pp else []
-    )
+    return [m for m in (pp, 2 * pp, 4 * pp, 8 * pp) if m <= batch and batch % m == 0] or ([batch] if batch < pp else [])
 
 
 def estimate(c: Candidate, outline: Outline, cluster: Cluster, costs: dict[str, float]) -> Candidate:
@@ -151,13 +149,16 @@ def estimate(c: Candidate, outline: Outline, cluster: Cluster, costs: dict[str, 
         else:
             traffic.append(Traffic("reduce-scatter", "dp", 1, (inside * loops + outside * times) * size, "gradients"))
             if c.stage == 3:
-                passes = 3 if c.pp == 1 and not length else 2
-                gathered = inside * size * passes * turns + outside * size * times
+                # forward and backward; in a pipeline XLA takes those of the forward out of the loop
+                passes = 2 * turns if c.pp == 1 else turns + 1
+                gathered = inside * size * passes + outside * size * times
                 traffic.append(Traffic("all-gather", "dp", 1, gathered, "parameters where they are used"))
             else:
                 traffic.append(Traffic("all-gather", "dp", 1, own, "updated parameters"))
     if c.pp > 1:
-        traffic.append(Traffic("collective-permute", "pp", 2 * turns, hidden, "micro-batches move on, forward and back"))
+        traffic.append(
+            Traffic("collective-permute", "pp", 2 * turns, hidden, "micro-batches move on, forward and back")
+        )
         traffic.append(Traffic("all-reduce", "pp", 2, batch * width, "first input and last output of the pipeline"))
     c.traffic = traffic
     places = {"mp": (c.tp, 1), "dp": (c.dp, c.tp), "pp": (c.pp, c.tp * c.dp)}
@@ -178,8 +179,8 @@ def estimate(c: Candidate, outline: Outline, cluster: Cluster, costs: dict[str, 
     ends_bytes = outline.outer_bytes(c.tp) / outline.batch * (batch if c.pp > 1 else batch / c.micro)
     states = 8 if size >= 4 else 12
     c.memory = {
-        "parameters": own / (c.dp if c.stage == 3 else 1),
-        "gradients": own / (c.dp if c.stage >= 2 else 1),
+        "parameters": own / (c.dp if c.stage == 3 else 1) + (inside * size if c.stage == 3 and c.pp > 1 else 0),
+        "gradients": own / (c.dp if c.stage >= 2 or c.stage and c.pp == 1 and c.micro > 1 else 1),
         "states of the optimizer": own / size * states / (c.dp if c.stage else 1),
         "kept for the backward": alive * (hidden if c.recompute else kept),
         "one block at work": kept if c.recompute else hidden,

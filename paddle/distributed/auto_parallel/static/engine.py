@@ -99,7 +99,7 @@ class Engine:
         return entries[:n], entries[n:]
 
     def to_mode(self, mode: str) -> None:
-        """"train", "eval" or "predict"."""
+        """ "train", "eval" or "predict"."""
         getattr(self._dist, self._dist._checked(mode))()
 
     # ---- runs ----
@@ -137,7 +137,9 @@ class Engine:
                     print(f"epoch {epoch} step {step}: loss {losses[-1].item():.6g}")
             self.history["loss"].append(float(np.mean([x.item() for x in losses])) if losses else float("nan"))
             if valid_data is not None and (epoch + 1) % valid_freq == 0:
-                found = self.evaluate(valid_data, valid_sample_split, batch_size, valid_steps, log_freq, collate_fn, verbose=0)
+                found = self.evaluate(
+                    valid_data, valid_sample_split, batch_size, valid_steps, log_freq, collate_fn, verbose=0
+                )
                 for name, value in found.items():
                     self.history.setdefault(f"val_{name}", []).append(value)
             if save_dir is not None and (epoch + 1) % save_freq == 0:
@@ -209,7 +211,9 @@ class Engine:
         from ...communication.group import get_rank
 
         params = {k: _whole(v) for k, v in self._dist.state_dict("param").items()}
-        states = {k: _whole(v) for k, v in self._dist.state_dict("opt").items()} if training and self.optimizer else None
+        states = (
+            {k: _whole(v) for k, v in self._dist.state_dict("opt").items()} if training and self.optimizer else None
+        )
         if get_rank() == 0:
             save(params, f"{path}.pdparams")
             if states is not None:
