@@ -192,6 +192,10 @@ class DataParallel(Layer):
         """Load such a state."""
         return self._layers.set_state_dict(state_dict, use_structured_name)
 
+    def sharded_state_dict(self, structured_name_prefix: str = "") -> dict[str, Any]:
+        """The state of the layer inside as parts of whole tensors."""
+        return self._layers.sharded_state_dict(structured_name_prefix)
+
     set_dict = load_dict = set_state_dict
 
 

@@ -93,6 +93,22 @@ class StateMethods:
         destination = OrderedDict() if destination is None else destination
         return self._collect(destination, include_sublayers, structured_name_prefix, True, use_hook, keep_vars)
 
+    def sharded_state_dict(self, structured_name_prefix: str = "") -> dict[str, Any]:
+        """The state as parts of whole tensors (`paddle.distributed.ShardedWeight`), for `save_state_dict` and
+        `load_state_dict` of `paddle.distributed`; layers that are divided over processes say which part they hold.
+
+        Example:
+            >>> paddle.nn.Linear(2, 3, bias_attr=False).sharded_state_dict("net.")
+            {'net.weight': ShardedWeight(key=net.weight, local_shape=(2, 3), global_shape=(2, 3), global_offset=(0, 0))}
+        """
+        from ..distributed.flex_checkpoint.dcp.sharded_weight import build_sharded_state_dict
+
+        found = build_sharded_state_dict(self.state_dict(include_sublayers=False), None, structured_name_prefix)
+        for name, layer in self._sub_layers.items():
+            if layer is not None:
+                found.update(layer.sharded_state_dict(f"{structured_name_prefix}{name}."))
+        return found
+
     def register_state_dict_hook(self, hook: Callable[[dict], dict | None]) -> Any:
         """Call `hook(destination)` when the state is collected; a dict that it returns replaces it. Returns a handle."""
         return self._add_hook(self._state_dict_hooks, hook)

@@ -624,6 +624,13 @@ class Optimizer(Packs, errors.Explains):
                         f"set_state_dict: {p.name}_{name} must have shape {list(want)}, got {list(value.shape)}"
                     )
 
+    def sharded_state_dict(self, model_sharded_state_dict: dict[str, Any]) -> dict[str, Any]:
+        """The state as parts of whole tensors, divided like the parameters in the `sharded_state_dict()` of the model, for
+        `paddle.distributed.save_state_dict`."""
+        from ..distributed.flex_checkpoint.dcp.sharded_weight import sharded_optimizer_state
+
+        return sharded_optimizer_state(self, model_sharded_state_dict)
+
     def get_opti_var_name_list(self) -> list[str]:
         """The names of the states."""
         return [name for name in self.state_dict() if name not in ("master_weights", "LR_Scheduler")]

@@ -63,9 +63,16 @@ class ParallelLayer(Layer):
 
     def sharded_state_dict(self, structured_name_prefix: str = "") -> dict[str, Any]:
         """The state as parts of whole tensors, for `paddle.distributed.save_state_dict`."""
-        from ....flex_checkpoint.dcp.sharded_weight import build_sharded_state_dict
+        from ....flex_checkpoint.dcp.sharded_weight import make_replicated_sharded_weight, shard_weight
 
-        return build_sharded_state_dict(self.state_dict(), self._split_axes, structured_name_prefix)
+        found = {}
+        for name, tensor in self.state_dict().items():
+            key, axis = structured_name_prefix + name, self._split_axes.get(name)
+            if axis is None:
+                found[key] = make_replicated_sharded_weight(key, tensor)
+            else:
+                found[key] = shard_weight(key, tensor, axis, self.model_parallel_group)
+        return found
 
 
 class VocabParallelEmbedding(ParallelLayer):
