@@ -221,6 +221,14 @@ def test_repeated_ids_add_up():
     client.push({"t": (ids[:0], ones(0))}, {}, 1.0)
 
 
+def test_dense_parameters_keep_double_precision():
+    client = local()
+    client.create([], {"w": (np.full(2, 1 / 3), SGD), "h": (np.ones(2, "f2"), SGD)})
+    client.push({}, {"w": np.full(2, 1 / 7), "h": np.ones(2, "f2")}, 1.0)
+    dense = client.pull_all({})[1]
+    assert (dense["w"] == 1 / 3 - 1 / 7).all() and dense["h"].dtype == np.float32
+
+
 def test_dense_parameters_travel_when_they_have_changed():
     client = local()
     client.create([], {"w": (ones(2), SGD)})
@@ -552,6 +560,8 @@ def test_what_tables_cannot(front, program):
     clip = nn.ClipGradByGlobalNorm(1.0)
     with pytest.raises(NotImplementedError, match="grad_clip"):
         front.distributed_optimizer(paddle.optimizer.SGD(0.1, grad_clip=clip)).minimize(lookup(x, "t").sum())
+    with static.program_guard(static.Program()), pytest.raises(TypeError, match="are float32, got float64"):
+        optimizer.minimize(lookup(static.data("x", [None, 2], "int64"), "t64", dtype="float64").sum())
     with pytest.raises(TypeError, match="entry must be"):
         lookup(x, "t", entry=3)
     with pytest.raises(RuntimeError, match="init_worker"):
@@ -681,6 +691,17 @@ def test_eager_training(front):
     np.testing.assert_allclose(results[0], results[1], rtol=1e-4)
     (table,) = front._servers.tables
     assert sum(s["sparse"][table]["rows"] for s in front._servers.client.statistics()) == len(np.unique(ids))
+
+
+def test_workers_meet_between_start_and_end():
+    role = fleet.UserDefinedRoleMaker(
+        current_id=1, role=fleet.Role.WORKER, worker_num=2, server_endpoints=["127.0.0.1:1"]
+    )
+    made = Fleet()
+    made.init(role)
+    assert made.util.get_file_shard(list("abc")) == ["c"]
+    with pytest.raises(RuntimeError, match="between init_worker"):
+        made.barrier_worker()
 
 
 def test_alone(program):

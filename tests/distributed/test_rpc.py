@@ -18,6 +18,8 @@ from paddle.distributed.launch.main import free_ports
 from paddle.distributed.rpc import secret
 from paddle.distributed.rpc.channel import Channel, Listener, Lost, RemoteTraceback
 
+from _launched import finish, launch, logs
+
 ROOT = Path(paddle.__file__).parents[1]
 
 SCRIPT = """
@@ -128,6 +130,24 @@ def test_other_secrets_are_refused(tmp_path):
     assert "do not have the same secret" in out[0] + out[1]
 
 
+LAUNCHED = """
+import os
+from paddle.distributed import rpc
+name = "w" + os.environ["PADDLE_TRAINER_ID"]
+for _ in range(2):
+    rpc.init_rpc(name)
+    assert rpc.rpc_sync("w1", max, (4, 5)) == 5
+    rpc.shutdown()
+print("well", name)
+"""
+
+
+def test_with_the_launcher(tmp_path):
+    (tmp_path / "script.py").write_text(LAUNCHED)
+    code, out, err = finish(launch(tmp_path, "script.py", flags=("--run_mode", "rpc", "--nproc_per_node", "2")), 100)
+    assert code == 0 and out.strip() == "well w0", err + logs(tmp_path)
+
+
 # ---- in one process ----
 
 
@@ -188,7 +208,9 @@ def test_strangers_are_not_unpickled(echo, tmp_path, monkeypatch):
                 except ConnectionResetError:
                     break
     assert not (tmp_path / "trap").exists()
-    assert Channel("127.0.0.1", echo.port, b"token", "me", "it").call(2).result(10) == ("me", 2)
+    channel = Channel("127.0.0.1", echo.port, b"token", "me", "it")
+    assert channel.call(2).result(10) == ("me", 2)
+    channel.close()
 
 
 def test_what_answers_must_know_the_secret():

@@ -70,7 +70,7 @@ class UtilBase:
         """The part of a list of files that is this process's: equal ones, the first a file more."""
         if not isinstance(files, list):
             raise errors.TypeError_(f"get_file_shard: files must be a list, got {errors.describe(files)}")
-        rank, size = _identity()
+        rank, size = _identity(self._fleet)
         ends = np.cumsum([0, *(len(files) // size + (i < len(files) % size) for i in range(size))])
         return files[ends[rank] : ends[rank + 1]]
 
@@ -78,15 +78,20 @@ class UtilBase:
 
     def print_on_rank(self, message: Any, rank_id: int) -> None:
         """Print in one process only."""
-        if _identity()[0] == rank_id:
+        if _identity(self._fleet)[0] == rank_id:
             print(message, flush=True)
 
 
 def _servers(fleet: Fleet | None) -> Any:
     """What connects the workers of a job with parameter servers, None in others."""
-    if fleet is None or fleet._servers is None or fleet._servers.client is None:
+    runtime = None if fleet is None or fleet._role_maker is None else fleet._runtime()
+    if runtime is None or runtime.client is None and runtime.role._worker_num() == 1:
         return None
-    return fleet._servers
+    if runtime.client is None:
+        raise errors.RuntimeError_(
+            "fleet: workers can wait for each other between init_worker() and stop_worker() only"
+        )
+    return runtime
 
 
 def _only_workers(comm_world: str) -> None:
@@ -94,7 +99,10 @@ def _only_workers(comm_world: str) -> None:
         raise errors.NotImplemented_(f"fleet.util: comm_world={comm_world!r}")
 
 
-def _identity() -> tuple[int, int]:
+def _identity(fleet: Fleet | None) -> tuple[int, int]:
+    role = None if fleet is None else fleet._role_maker
+    if role is not None and not role._is_collective:
+        return role._worker_index(), role._worker_num()
     if world.is_connected():
         return world.current().rank, world.current().size
     return world.rank_of_environment(), world.size_of_environment()

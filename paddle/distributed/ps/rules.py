@@ -95,21 +95,19 @@ class Update:
         self.rule = RULES[name]
         self.numbers, self.rate, self.decay = numbers, rate, decay
 
-    def states(self, count: int, width: int) -> dict[str, np.ndarray]:
+    def states(self, count: int, width: int, dtype: Any = np.float32) -> dict[str, np.ndarray]:
         """The first states of rows."""
         return {
-            name: np.full(
-                (count, 1 if one else width), self.numbers[first] if isinstance(first, str) else first, np.float32
-            )
+            name: np.full((count, 1 if one else width), self.numbers[first] if isinstance(first, str) else first, dtype)
             for name, (one, first) in self.rule.states.items()
         }
 
     def apply(self, rows: np.ndarray, states: dict[str, np.ndarray], gradients: np.ndarray, lr: float) -> None:
-        """Change rows and states, float32 [n, width]."""
+        """Change rows and states, [n, width]."""
         if self.decay is not None:
             kind, coefficient = self.decay
-            gradients = gradients + np.float32(coefficient) * (rows if kind == "l2" else np.sign(rows))
-        self.rule.update(rows, states, gradients, np.float32(lr * self.rate), self.numbers)
+            gradients = gradients + rows.dtype.type(coefficient) * (rows if kind == "l2" else np.sign(rows))
+        self.rule.update(rows, states, gradients, rows.dtype.type(lr * self.rate), self.numbers)
 
 
 def update_of(optimizer: Any, parameter: Any, who: str) -> tuple:

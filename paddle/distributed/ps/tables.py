@@ -248,6 +248,11 @@ class SparseTable:
                     column[at] = contents[name]
 
 
+def _precise(dtype: np.dtype) -> type:
+    """The type in which servers keep a parameter."""
+    return np.float64 if dtype == np.float64 else np.float32
+
+
 class DenseTable:
     """Whole parameters by name, each with its update."""
 
@@ -265,8 +270,8 @@ class DenseTable:
             self.specs[name] = update
             self._updates[name] = Update(*update)
             if name not in self.values:
-                self.values[name] = np.array(value, np.float32)
-                self._states[name] = self._updates[name].states(1, value.size)
+                kept = self.values[name] = np.array(value, _precise(value.dtype))
+                self._states[name] = self._updates[name].states(1, kept.size, kept.dtype)
                 self.version += 1
 
     def push(self, gradients: dict[str, np.ndarray], lr: float) -> None:
@@ -277,7 +282,7 @@ class DenseTable:
             for name, gradient in gradients.items():
                 value = self.values[name].copy()  # others may still read what was pulled
                 row = value.reshape(1, -1)
-                self._updates[name].apply(row, self._states[name], np.asarray(gradient, np.float32).reshape(1, -1), lr)
+                self._updates[name].apply(row, self._states[name], np.asarray(gradient, row.dtype).reshape(1, -1), lr)
                 self.values[name] = value
             self.version += 1
 
@@ -289,7 +294,7 @@ class DenseTable:
     def put(self, values: dict[str, np.ndarray]) -> None:
         """Overwrite parameters."""
         with self.lock:
-            self.values |= {n: np.array(v, np.float32) for n, v in values.items()}
+            self.values |= {n: np.array(v, _precise(v.dtype)) for n, v in values.items()}
             self.version += 1
 
     def contents(self) -> dict[str, np.ndarray]:

@@ -78,6 +78,8 @@ class ParameterServerRuntime:
         if policy is not None and self.mode == "geo":
             raise errors.NotImplemented_(f"{who}: entry policies with k_steps > 0")
         shape = tuple(int(n) for n in parameter.shape)
+        if parameter.dtype.name != "float32":
+            raise errors.TypeError_(f"{who}: tables of parameter servers are float32, got {parameter.dtype.name}")
         return {
             "name": name,
             "width": shape[1],
