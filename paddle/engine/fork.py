@@ -8,8 +8,12 @@ finished before. Where nothing ran before the fork, everything works.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import signal
+import threading
 import warnings
+from collections.abc import Iterator
 
 import jax
 
@@ -27,7 +31,23 @@ except ImportError:
         return True
 
 
+_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
+_prctl = getattr(ctypes.CDLL(None), "prctl", None)
+_binding: int | None = None  # the thread whose children end with this process
 _kept: list[jax.Array] = []  # what exists at the fork: freeing an array takes a lock of it
+
+
+@contextlib.contextmanager
+def bound_children() -> Iterator[None]:
+    """Processes that this thread forks meanwhile are ended by the system together with this one, whatever they wait for.
+    (On Linux, and for the main thread: the system looks at the thread that forked.)"""
+    global _binding
+    if _prctl is not None and threading.current_thread() is threading.main_thread():
+        _binding = threading.get_ident()
+    try:
+        yield
+    finally:
+        _binding = None
 
 
 def _finish_running() -> None:
@@ -53,6 +73,10 @@ def _in_the_parent() -> None:
 
 
 def _in_the_child() -> None:
+    global _binding
+    if _binding == threading.get_ident():
+        _prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    _binding = None
     _release()
     if backends_are_initialized():
         Watch.forked = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from .collate import default_collate_fn
 from .dataset import TensorDataset
 from .host import read
 
-_PLAIN = (int, float, complex, str, bytes, np.ndarray, np.generic, type(None))
+_PLAIN = (int, float, complex, str, bytes, np.ndarray, np.generic, type(None), types.ModuleType)
 
 
 class Fetch:
@@ -66,5 +67,10 @@ class Fetch:
             elif isinstance(value, (list, tuple)):
                 if value and not isinstance(value[0], _PLAIN):
                     left.extend(value)
+            elif isinstance(value, types.FunctionType):
+                left.extend(cell.cell_contents for cell in value.__closure__ or () if cell != types.CellType())
+                left.extend(value.__globals__[name] for name in value.__code__.co_names if name in value.__globals__)
+            elif isinstance(value, types.MethodType):
+                left.extend([value.__self__, value.__func__])
             elif not isinstance(value, type) and hasattr(value, "__dict__"):
                 left.extend(vars(value).values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import multiprocessing
 import os
 import pickle
@@ -15,19 +16,22 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
 
-from ..engine import errors
+from ..engine import capture, errors
+from ..engine.fork import bound_children
 from ..engine.random import generator as default_generator
 from .fetch import Fetch
 from .transport import receive, send
-from .worker import Failure, Job, Task, work
+from .worker import Entry, Failure, Job, Task, work
 
 _PATIENCE = 3.0  # seconds for workers to end by themselves
+_START = 60.0  # seconds for a forked worker to start
 # No worker starts while another thread opens or closes connections: it would inherit, or close, the wrong ones. (A
 # pool can be collected in the midst of a start: the same thread may come again.)
 _starting = threading.RLock()
@@ -78,40 +82,62 @@ class Pool:
         self._processes: list[Any] = []
         self._ends: list[Connection] = []
         self._finalizer = weakref.finalize(self, _end, os.getpid(), self._processes, self._ends)
-        forks = self.method == "fork"
-        if forks:
+        self._context, self._forks = context, self.method == "fork"
+        self._starts: list[_Start] = []
+        if self._forks:
+            capture.flush()
             fetch.bring_to_host()
         try:
             for number in range(workers):
                 job: Any = Job(fetch, init, number, workers, shared)
-                self._start(context, job if forks else _pickled(job, self.method), forks)
+                self._start(_Start(job if self._forks else _pickled(job, self.method)))
         except BaseException:
             self.close()
             raise
 
-    def _start(self, context: Any, job: Any, forks: bool) -> None:
-        with _starting:
-            self._start_alone(context, job, forks)
-
-    def _start_alone(self, context: Any, job: Any, forks: bool) -> None:
-        here, there = context.Pipe(duplex=True)
-        _connections.add(here)
-        self._ends.append(here)
-        process = context.Process(
-            target=work, args=(there, job, list(_connections) if forks else []), name="paddle-worker", daemon=True
-        )
-        # a Ctrl-C meanwhile is for this process alone: the worker takes it again when it is ready to ignore it
-        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            with warnings.catch_warnings():  # of forks in programs with threads: workers stay away from those of XLA
+    def _start(self, start: _Start) -> None:
+        """Start one more worker."""
+        with _starting, _undisturbed() as handlers, contextlib.ExitStack() as stack:
+            here, there = self._context.Pipe(duplex=True)
+            stack.callback(there.close)
+            _connections.add(here)
+            self._ends.append(here)
+            entry = Entry(os.getpid(), list(_connections), handlers) if self._forks else None
+            process = self._context.Process(
+                target=work, args=(there, start.job, entry), name="paddle-worker", daemon=True
+            )
+            # a Ctrl-C meanwhile is for this process alone: the worker takes it again when it is ready to ignore it
+            held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, held)
+            with (
+                bound_children(),
+                warnings.catch_warnings(),
+            ):  # of forks in programs with threads: workers stay away from those of XLA
                 warnings.filterwarnings(
                     "ignore", message=r"(os\.fork\(\) was called|This process .* is multi-threaded)"
                 )
                 process.start()
             self._processes.append(process)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, held)
-            there.close()
+            self._starts.append(start)
+            start.time = time.monotonic()
+
+    def _start_again(self, number: int) -> None:
+        """Replace a worker that does not come up: it waits for a lock that some thread held when the process forked."""
+        start, process = self._starts[number], self._processes[number]
+        with _starting:
+            process.kill()
+            process.join(_PATIENCE)
+            self._ends[number].close()
+            what = f"worker {number} (process {process.pid}) of a DataLoader did not start within {_START:g} seconds"
+            if start.again:
+                raise errors.RuntimeError_(f"DataLoader: {what}, nor did the one before it")
+            warnings.warn(f"{what}: it was replaced", RuntimeWarning, stacklevel=2)
+            start.again = True
+            self._start(start)
+            for those in (self._processes, self._ends, self._starts):
+                those[number] = those.pop()
+        for task in start.tasks:
+            self._send(number, task)
 
     @property
     def alive(self) -> bool:
@@ -119,7 +145,8 @@ class Pool:
 
     def close(self) -> None:
         """End the workers."""
-        self._finalizer()
+        with _undisturbed():  # what interrupts before leaves it to the end of this object
+            self._finalizer()
 
     # ---- an epoch ----
     def run(self, batches: Iterable | None, number: int, keep: bool) -> Iterator:
@@ -183,8 +210,14 @@ class Pool:
                     yield batch
 
     def _ask(self, number: int, kind: str, value: Any = None) -> None:
+        task = Task(kind, self.epoch, value)
+        if not self._starts[number].ready:
+            self._starts[number].tasks.append(task)
+        self._send(number, task)
+
+    def _send(self, number: int, task: Task) -> None:
         with contextlib.suppress(ConnectionError):  # _receive says why it is gone
-            send(self._ends[number], Task(kind, self.epoch, value), shared=False)
+            send(self._ends[number], task, shared=False)
 
     def _receive(self, number: int) -> tuple[str, Any]:
         """Kind and value of the next answer of a worker."""
@@ -198,11 +231,15 @@ class Pool:
             raise errors.RuntimeError_("DataLoader: the workers were ended while a batch was awaited") from None
 
     def _answer(self, number: int) -> tuple[str, Any]:
-        end, process = self._ends[number], self._processes[number]
-        until = time.monotonic() + self.timeout if self.timeout else None
+        until = time.monotonic() + self.timeout if self.timeout else math.inf
         while True:
-            left = None if until is None else max(until - time.monotonic(), 0)
-            if not wait([end, process.sentinel], left):
+            end, process, start = self._ends[number], self._processes[number], self._starts[number]
+            late = start.time + _START if self._forks and not start.ready else math.inf
+            first = min(until, late)
+            if not wait([end, process.sentinel], None if first == math.inf else max(first - time.monotonic(), 0)):
+                if first == late:
+                    self._start_again(number)
+                    continue
                 raise errors.RuntimeError_(
                     f"DataLoader: no batch came from worker {number} (process {process.pid}) within timeout="
                     f"{self.timeout} seconds"
@@ -213,9 +250,12 @@ class Pool:
                 answer = None
             if answer is None:
                 raise self._death(number)
-            if answer.kind == "error" and answer.epoch in (0, self.epoch):
+            if answer.kind == "ready":
+                start.ready = True
+                start.tasks.clear()
+            elif answer.kind == "error" and answer.epoch in (0, self.epoch):
                 raise self._error(number, answer.value)
-            if answer.epoch == self.epoch:
+            elif answer.epoch == self.epoch:
                 return answer.kind, answer.value
 
     def _error(self, number: int, failure: Failure) -> BaseException:
@@ -245,21 +285,57 @@ class Pool:
         return errors.RuntimeError_(f"DataLoader: worker {number} (process {process.pid}) {how}")
 
 
+@dataclass
+class _Start:
+    """A worker from its start until it says that it is ready: with what it starts, and what it was asked meanwhile."""
+
+    job: Any
+    time: float = 0.0
+    ready: bool = False
+    again: bool = False
+    tasks: list[Task] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[dict[int, Any]]:
+    """Handlers of signals, which are given, run after the block: what they raise does not come in between."""
+    with contextlib.ExitStack() as stack:
+        handlers = {}
+        if threading.current_thread() is threading.main_thread():  # where Python calls them
+            handlers = {n: h for n in signal.valid_signals() if callable(h := signal.getsignal(n))}
+        for number in handlers:
+            stack.enter_context(_later(number))
+        yield handlers
+
+
+@contextlib.contextmanager
+def _later(number: int) -> Iterator[None]:
+    came: list[int] = []
+    handler = signal.signal(number, lambda n, frame: came.append(n))
+    try:
+        yield
+    finally:
+        signal.signal(number, handler)
+        if came:
+            signal.raise_signal(number)
+
+
 def _end(owner: int, processes: list, ends: list[Connection]) -> None:
     """Close the connections, which workers take for the end; those that do not end in time are killed."""
     if os.getpid() != owner:
         return
-    with _starting:
-        for end in ends:
-            end.close()
-    for patience, force in ((_PATIENCE, "terminate"), (1.0, "kill"), (1.0, "close")):
-        until = time.monotonic() + patience
-        for process in processes:
-            process.join(max(until - time.monotonic(), 0))
-        for process in processes:
-            if force == "close" or process.is_alive():
-                with contextlib.suppress(ValueError):
-                    getattr(process, force)()
+    with _undisturbed():
+        with _starting:
+            for end in ends:
+                end.close()
+        for patience, force in ((_PATIENCE, "terminate"), (1.0, "kill"), (1.0, "close")):
+            until = time.monotonic() + patience
+            for process in processes:
+                process.join(max(until - time.monotonic(), 0))
+            for process in processes:
+                if force == "close" or process.is_alive():
+                    with contextlib.suppress(ValueError):
+                        getattr(process, force)()
 
 
 def _pickled(job: Job, method: str) -> bytes:

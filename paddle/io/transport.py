@@ -119,13 +119,14 @@ def anonymous_memory() -> int:
 class _Mapping:
     """Memory behind a descriptor, for NumPy. (Python's `mmap` would keep one more descriptor open for each.)"""
 
+    address: int | None = None
     _system = ctypes.CDLL(None, use_errno=True)
     _system.mmap.restype = ctypes.c_void_p
     _system.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
     _system.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
     def __init__(self, memory: int, size: int):
-        self.address, self.size = None, size
+        self.size = size
         address = self._system.mmap(
             None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _POPULATE, memory, 0
         )

@@ -69,6 +69,16 @@ class Job:
 
 
 @dataclass
+class Entry:
+    """What a forked worker has to know of the process that it comes from: its number, ends of connections that belong to
+    it alone, and its handlers of signals, which do not act while a worker starts."""
+
+    parent: int
+    ends: list[Connection]
+    handlers: dict[int, Any]
+
+
+@dataclass
 class Task:
     """What a worker is asked: `kind` is "epoch" (its number and the seed), "batch" (indices) or "next" (of the stream)."""
 
@@ -79,7 +89,7 @@ class Task:
 
 @dataclass
 class Answer:
-    """What comes back: `kind` is "batch", "end" of the stream, or "error"."""
+    """What comes back: `kind` is "ready" (once, before all others), "batch", "end" of the stream, or "error"."""
 
     kind: str
     epoch: int
@@ -145,12 +155,17 @@ class _Inbox:
             raise _Gone
 
 
-def work(connection: Connection, job: Job | bytes, close: list[Connection]) -> None:
-    """The life of a worker. `close`: ends of connections that belong to the process of the loader."""
+def work(connection: Connection, job: Job | bytes, entry: Entry | None) -> None:
+    """The life of a worker, which has an `entry` if it was forked."""
+    if entry is not None:
+        if os.getppid() != entry.parent:  # which ended before the system knew that this one goes with it
+            os._exit(1)
+        for number, handler in entry.handlers.items():
+            signal.signal(number, handler)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process of the loader, which ends the workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    for other in close:
+    for other in entry.ends if entry is not None else ():
         if not other.closed:
             other.close()
     storage.after_fork()
@@ -173,6 +188,7 @@ def _serve(connection: Connection, inbox: _Inbox, given: Job | bytes) -> None:
     except BaseException as e:
         send(connection, Answer("error", 0, Failure.of(e)))
         raise _Gone from None
+    send(connection, Answer("ready", 0))
     _current = WorkerInfo(job.number, job.workers, job.fetch.dataset)
     stream: Any = None
     init = job.init

@@ -1,5 +1,7 @@
 """Worker processes of the DataLoader: the same batches, and every way in which they can fail."""
 
+import copy
+import io
 import os
 import random
 import signal
@@ -10,6 +12,7 @@ import threading
 import time
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -126,6 +129,36 @@ def test_tensors_in_forked_workers():
     assert whole[0].shape == [1, 600, 600] and whole[1].sum().item() == 810000
     with pytest.raises(RuntimeError, match="spawn"):
         list(DataLoader(Each(lambda i: rows[i] * 2), num_workers=1))
+
+
+def test_nothing_of_xla_is_called_in_forked_workers():
+    """Any call could wait for a lock that another thread held at the fork."""
+    (paddle.ones([3]) * 2).numpy()
+    rows, inner = paddle.arange(12, dtype="float32").reshape([4, 3]), paddle.full([2], 7.0)
+
+    def forbid(number):
+        for owner, name in ((jax, "device_put"), (jax.numpy, "array"), (jax.numpy, "asarray"), (jax, "jit")):
+            setattr(owner, name, None)
+        jax._src.xla_bridge.get_backend = None
+
+    def sample(i):
+        made = paddle.to_tensor(np.full(3, i, "float32"))
+        made.set_value(made.numpy() + 1)
+        file = io.BytesIO()
+        paddle.save({"made": copy.deepcopy(made)}, file)
+        file.seek(0)
+        loaded = paddle.load(file)["made"]
+        assert loaded.shape == [3] and loaded.dtype is paddle.float32 and "1" in repr(paddle.to_tensor(1))
+        return rows[i], loaded, pickle.loads(pickle.dumps(made)), inner.numpy(), paddle.to_tensor([i, 2.0]).tolist()
+
+    got = next(iter(DataLoader(Each(sample, 4), batch_size=4, num_workers=1, worker_init_fn=forbid)))
+    assert np.array_equal(got[0].numpy(), rows.numpy()) and got[3].tolist() == [[7.0, 7.0]] * 4
+    assert got[1].tolist() == got[2].tolist() == [[i + 1.0] * 3 for i in range(4)] and got[4][0].tolist() == [
+        0,
+        1,
+        2,
+        3,
+    ]
 
 
 def test_an_exception_has_its_type_and_the_traceback_of_the_worker():
