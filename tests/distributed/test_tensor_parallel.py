@@ -221,7 +221,7 @@ def test_random_numbers_and_recomputation(job):
 
 def mixed(rank):
     """Steps in mixed precision; an overflow in one process leaves the step out in all."""
-    start(mp_degree=2, dp_degree=2)
+    groups = start(mp_degree=2, dp_degree=2)
     model = Transformer(blocks=1)
     fill(named(model), rank % 2, 2)
     model = fleet.distributed_model(model)
@@ -231,6 +231,8 @@ def mixed(rank):
     for step in range(3):
         with paddle.amp.auto_cast(dtype="bfloat16"):
             loss = model(*batch(0))
+            sent = mp_ops._mp_allreduce(paddle.ones([2], "bfloat16"), group=groups.get_model_parallel_group())
+            assert str(sent.dtype) == "paddle.bfloat16" and sent.astype("float32").tolist() == [2, 2]
         scaler.scale(loss).backward()
         if step == 1 and rank == 2:
             bad = model._layers.head.norm.bias.grad

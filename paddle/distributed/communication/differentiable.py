@@ -58,22 +58,23 @@ def plain(tensor: Tensor, what: str, group: Group, axis: int = 0) -> Tensor:
 def _carry(tensor: Tensor, there: str, back: str | None, group: Group, axis: int) -> Tensor:
     if group.nranks == 1:
         return tensor
+    name = f"{there}_over_ranks"
     if not isinstance(tensor, Tensor) or not isinstance(tensor._raw, Value):
-        tensor_in(tensor, there)
+        tensor_in(tensor, name)
     axis %= max(tensor.ndim, 1)
     if there in ("part", "sum_part") and (tensor.ndim == 0 or tensor._raw.shape[axis] % group.nranks):
         raise errors.ValueError_(
-            f"{there}: axis {axis} must be divisible by the number of ranks ({group.nranks}), got shape {tensor.shape}"
+            f"{name}: axis {axis} must be divisible by the number of ranks ({group.nranks}), got shape {tensor.shape}"
         )
     if not tensor.size:
         return _empty(tensor, there, group.nranks, axis)
     if there == "copy" and not isinstance(tensor._raw, Value):
         return tensor if back is None else _Same.apply(tensor, back, group, axis)
-    check_agreement(group, there, errors.describe(tensor))
+    check_agreement(group, name, errors.describe(tensor))
     try:
-        return dispatch(_kernel(there, back, group.mesh, axis), (tensor,))
+        return dispatch(_kernel(name, there, back, group.mesh, axis), (tensor,))
     except jax.errors.JaxRuntimeError as error:
-        raise failure(there, error) from None
+        raise failure(name, error) from None
 
 
 class _Same(PyLayer):
@@ -97,10 +98,10 @@ def _empty(tensor: Tensor, there: str, n: int, axis: int) -> Tensor:
 
 
 @functools.cache
-def _kernel(there: str, back: str | None, mesh: Mesh, axis: int) -> Kernel:
+def _kernel(name: str, there: str, back: str | None, mesh: Mesh, axis: int) -> Kernel:
     if back is None:
-        return Kernel(functools.partial(_BODIES[there], axis=axis), there, ("",), differentiable=False, mesh=mesh)
-    return Kernel(_map(there, back, axis), there, ("",), mesh=mesh)
+        return Kernel(functools.partial(_BODIES[there], axis=axis), name, ("",), differentiable=False, mesh=mesh)
+    return Kernel(_map(there, back, axis), name, ("",), mesh=mesh)
 
 
 @functools.cache
