@@ -3,6 +3,7 @@
 import copy
 import io
 import os
+import pickle
 import random
 import signal
 import subprocess
