@@ -15,7 +15,8 @@ from paddle import nn, static
 from paddle.distributed import fleet
 from paddle.distributed.fleet.fleet import Fleet
 from paddle.distributed.fleet.runtime.parameter_server import ParameterServerRuntime
-from paddle.distributed.ps import Client, GeoClient, Local, Server, SparseTable
+from paddle.distributed.launch.main import free_ports
+from paddle.distributed.ps import TCP, Client, GeoClient, Local, Server, SparseTable, serve
 from paddle.distributed.ps.rows import Index, first_rows, initializer_kind, owners
 from paddle.distributed.ps.rules import RULES, Update, update_of
 from paddle.distributed.ps.server import read_manifest
@@ -312,6 +313,23 @@ def test_a_lost_worker_is_named(monkeypatch):
     clients[0].leave()
     with pytest.raises(RuntimeError, match="worker 1 has ended without"):
         server.wait(20.0)
+
+
+def test_a_server_that_does_not_answer_is_named(monkeypatch):
+    monkeypatch.setenv("PADDLE_XLA_TOKEN", "secret")
+    monkeypatch.setattr("paddle.distributed.ps.transport._limit", lambda: 0.3)
+    server = Server(0, 1, 1)
+    server.pull = lambda *args: time.sleep(2)
+    port = free_ports(1, None)[0]
+    thread = threading.Thread(target=serve, args=(server, f"127.0.0.1:{port}", 60.0), daemon=True)
+    thread.start()
+    client = Client(TCP([f"127.0.0.1:{port}"], 0), 1)
+    client.hello()
+    with pytest.raises(RuntimeError, match=f"parameter server 0 .127.0.0.1:{port}. gave no answer"):
+        client.pull({})
+    client.leave()
+    thread.join(20)
+    assert not thread.is_alive()
 
 
 def test_a_repeated_push_counts_once():

@@ -12,7 +12,7 @@ import numpy as np
 from ...engine import errors
 from .rows import owners
 from .server import commit
-from .tables import SparseTable, summed_by
+from .tables import SparseTable
 
 
 class Plan:
@@ -26,23 +26,32 @@ class Plan:
 
     def __init__(self, batch: np.ndarray, servers: int):
         self.batch = batch
-        unique, inverse = np.unique(batch, return_inverse=True)
+        self._order = np.argsort(batch)  # the one sort that all below makes use of
+        ordered = batch[self._order]
+        new = np.ones(len(batch), bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+        self._starts = np.flatnonzero(new)
+        unique, inverse = ordered[self._starts], np.empty(len(batch), np.int64)
+        inverse[self._order] = np.cumsum(new) - 1
+        self._by_server: Any = slice(None)
         if servers == 1:
             self.ids, self.inverse, self.bounds = unique, inverse, np.array([0, len(unique)])
             return
         owner = owners(unique, servers)
-        order = np.argsort(owner, kind="stable")
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        self.ids, self.inverse = unique[order], back[inverse]
-        self.bounds = np.searchsorted(owner[order], np.arange(servers + 1))
+        self._by_server = np.argsort(owner, kind="stable")
+        back = np.empty_like(self._by_server)
+        back[self._by_server] = np.arange(len(back))
+        self.ids, self.inverse = unique[self._by_server], back[inverse]
+        self.bounds = np.searchsorted(owner[self._by_server], np.arange(servers + 1))
 
     def part(self, server: int) -> slice:
         return slice(self.bounds[server], self.bounds[server + 1])
 
     def summed(self, values: np.ndarray) -> np.ndarray:
         """The sums over the batch of the values of each different id."""
-        return summed_by(self.inverse, values, len(self.ids))
+        if not len(self._starts):
+            return values[:0]
+        return np.add.reduceat(values[self._order], self._starts, axis=0)[self._by_server]
 
     def counts(self) -> np.ndarray:
         return np.bincount(self.inverse, minlength=len(self.ids)).astype(np.float32)

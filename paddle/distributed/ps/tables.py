@@ -16,19 +16,10 @@ _SHOW_PART, _CLICK_PART, _DECAY, _LEAST = 0.1, 1.0, 0.98, 0.8
 
 def summed(ids: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different ids, ascending, and the sums of their values."""
-    unique, inverse = np.unique(ids, return_inverse=True)
-    return unique, summed_by(inverse, values, len(unique))
-
-
-def summed_by(inverse: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    """The sums of the values that have the same number; every number below `count` occurs."""
-    if count == len(inverse):
-        out = np.empty_like(values)
-        out[inverse] = values
-        return out
-    order = np.argsort(inverse, kind="stable")
-    starts = np.searchsorted(inverse[order], np.arange(count))
-    return np.add.reduceat(values[order], starts, axis=0) if count else values[:0]
+    order = np.argsort(ids)
+    ordered = ids[order]
+    starts = np.flatnonzero(np.concatenate([np.ones(min(len(ids), 1), bool), ordered[1:] != ordered[:-1]]))
+    return ordered[starts], np.add.reduceat(values[order], starts, axis=0) if len(starts) else values[:0]
 
 
 class SparseTable:

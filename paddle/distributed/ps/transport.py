@@ -17,6 +17,16 @@ from ..rpc.secret import job_token
 from .server import Server, forget
 
 _RECOVERY = 60.0  # seconds to wait for a server that is started again
+TIMEOUT = 1800.0  # seconds that workers wait for each other
+
+
+def _limit() -> float:
+    """Seconds after which an answer will not come any more: servers say before who keeps a worker waiting."""
+    return float(os.environ.get("PADDLE_XLA_PS_TIMEOUT") or TIMEOUT) + 60.0
+
+
+def _silent(where: str) -> Exception:
+    return errors.RuntimeError_(f"{where} gave no answer within {_limit():g} seconds (PADDLE_XLA_PS_TIMEOUT)")
 
 
 class Local:
@@ -78,7 +88,7 @@ class TCP:
 
     def call(self, calls: dict[int, tuple]) -> list:
         futures = {server: self._send(server, call) for server, call in calls.items()}
-        wait(futures.values(), return_when=FIRST_EXCEPTION)  # what waits for a server that has ended may wait for long
+        wait(futures.values(), _limit(), FIRST_EXCEPTION)  # what waits for a server that has ended may wait for long
         failed = [s for s, f in futures.items() if f.done() and f.exception() is not None]
         results = {s: self._result(s, calls[s], futures[s]) for s in (*failed, *(s for s in calls if s not in failed))}
         return [results[server] for server in calls]
@@ -96,7 +106,9 @@ class TCP:
         end = time.monotonic() + _RECOVERY
         while True:
             try:
-                return future.result()
+                return future.result(_limit())
+            except TimeoutError:
+                raise _silent(self.where(server)) from None
             except Lost as error:
                 if not self.recovers:
                     raise errors.RuntimeError_(
@@ -191,7 +203,9 @@ class Ray:
     def _result(self, server: int, reference: Any) -> Any:
         kinds = self._ray.exceptions
         try:
-            return self._ray.get(reference)
+            return self._ray.get(reference, timeout=_limit())
+        except kinds.GetTimeoutError:
+            raise _silent(self.where(server)) from None
         except kinds.RayTaskError as error:
             raise (error.cause if isinstance(error.cause, Exception) else error) from error
         except kinds.RayActorError as error:

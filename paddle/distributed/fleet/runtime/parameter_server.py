@@ -307,7 +307,7 @@ class ParameterServerRuntime:
             workers,
             snapshots(),
             _environ("PADDLE_XLA_PS_SNAPSHOT_SECONDS", 30.0),
-            _environ("PADDLE_XLA_PS_TIMEOUT", 1800.0),
+            _environ("PADDLE_XLA_PS_TIMEOUT", ps.transport.TIMEOUT),
         )
         if dirname is not None and not self._server.tables:
             self._server.load(os.path.normpath(dirname), None if var_names is None else list(var_names))
