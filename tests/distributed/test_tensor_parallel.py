@@ -7,6 +7,7 @@ import paddle
 from paddle import nn
 from paddle.distributed import fleet
 from paddle.distributed.fleet.layers.mpu import mp_layers, mp_ops
+from paddle.distributed.fleet.utils import hybrid_parallel_util as util
 from paddle.distributed.fleet.utils import recompute
 from paddle.distributed.fleet.utils import sequence_parallel_utils as sp
 
@@ -251,6 +252,29 @@ def test_mixed_precision(job):
         assert [kept for _, kept in curve] == [False, True, False] and scale == 128
         assert curve[1][0] == curve[2][0] < curve[0][0]
     assert found[0] == found[1] == found[2] == found[3]
+
+
+def combined(rank):
+    """Gradients that only some processes have, none has, or that stay where they are."""
+    groups = start(dp_degree=2, sep_degree=2)
+    params = [paddle.create_parameter([2], "float32") for _ in range(4)]
+    params[0].grad, params[3].grad = (paddle.full([2], float(rank)) for _ in range(2))
+    if rank == 1:
+        params[1].grad = paddle.ones([2])
+    params[3].no_sync = True
+    util.fused_allreduce_gradients(params, groups)
+    whole = paddle.create_parameter([2], "float32")
+    whole.grad = paddle.full([2], float(rank))
+    util.fused_allreduce_gradients([whole], None)
+    scaled = paddle.create_parameter([2], "float32")
+    scaled.grad = paddle.full([2], float(rank))
+    util.fused_allreduce_gradients_with_group([scaled], groups.get_dp_sep_parallel_group(), scale=10.0)
+    return [None if p.grad is None else p.grad[0].item() for p in (*params, whole, scaled)]
+
+
+def test_combining_gradients(job):
+    for rank, found in enumerate(job.run(combined)):
+        assert found == [3.0, 0.5, None, rank, 1.5, 60.0]  # segments: sums; copies: averages
 
 
 def drifted(rank, mode):

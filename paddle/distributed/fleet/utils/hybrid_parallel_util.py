@@ -41,9 +41,11 @@ def fused_allreduce_gradients(parameter_list: list[Tensor], hcg: Any) -> None:
     segment parallelism, whose processes see parts of one sequence. For use behind `no_sync()` or without `DataParallel`.
 
     Args:
-        parameter_list: the parameters; one that no process has a gradient of keeps none.
+        parameter_list: the parameters; one that no process has a gradient of keeps none. Those with an attribute `no_sync`
+            that is true (experts) are left out.
         hcg: a HybridCommunicateGroup; None: averages over all processes.
     """
+    parameter_list = [p for p in parameter_list if not getattr(p, "no_sync", False)]
     if hcg is None:
         fused_allreduce_gradients_with_group(parameter_list, None)
     elif hcg.get_sep_parallel_world_size() > 1:
