@@ -177,7 +177,10 @@ class Packs:
                 n = min(row, len(self._rows))
                 rows[:n] = np.asarray(self._rows)[:n]
             rows[row] = kind.scalars
-            self._rows = jax.device_put(rows)
+            everywhere = None
+            if isinstance(where, jax.sharding.NamedSharding):  # as the step gives them back
+                everywhere = jax.sharding.NamedSharding(where.mesh, jax.sharding.PartitionSpec())
+            self._rows = jax.device_put(rows, everywhere)
 
 
 def is_custom(clip: Any) -> bool:
