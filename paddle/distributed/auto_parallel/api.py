@@ -54,6 +54,8 @@ def cut(mesh: ProcessMesh, placements: list[Placement], shape: tuple, function: 
             uneven[number] = Shard(axis)
         else:
             cuts[axis].append(name)
+    while cuts and not cuts[-1]:  # in XLA's own form, as results come back
+        cuts.pop()
     spec = PartitionSpec(*(tuple(c) if len(c) > 1 else c[0] if c else None for c in cuts))
     return NamedSharding(mesh.devices, spec), uneven
 
