@@ -474,7 +474,8 @@ class Optimizer(Packs, errors.Explains):
         out = []
         for number, clip in enumerate(self._clips()):
             mine = [(p, g) for p, g in pairs if self._group_of.get(id(p), 0) == number]
-            out.extend(clip(mine) if is_custom(clip) and mine else mine)
+            # one that asks other processes takes part also where this one has no gradients
+            out.extend(clip(mine) if is_custom(clip) and (mine or getattr(clip, "_joint", False)) else mine)
         return [(p, g) for p, g in out if g is not None]
 
     # ---- state ----

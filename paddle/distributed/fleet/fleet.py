@@ -315,8 +315,10 @@ class Fleet(CollectiveTests, ServerMethods):
         groups, s = self.get_hybrid_communicate_group(), self._user_defined_strategy
         if not isinstance(model, Layer):
             raise errors.TypeError_(f"fleet.distributed_model: model must be a Layer, got {errors.describe(model)}")
-        if s.amp and s.amp_configs["use_pure_fp16"]:
-            model = amp.decorate(models=model, level="O2", dtype="bfloat16" if s.amp_configs["use_bf16"] else "float16")
+        for name, dtype in (("use_pure_fp16", "float16"), ("use_pure_bf16", "bfloat16")):
+            if s.amp and s.amp_configs[name]:
+                model = amp.decorate(models=model, level="O2", dtype=dtype)
+                break
         mode = groups.get_parallel_mode()
         if mode == ParallelMode.PIPELINE_PARALLEL or type(model).__name__ == "PipelineLayer":
             return _pipeline(model, groups, s)

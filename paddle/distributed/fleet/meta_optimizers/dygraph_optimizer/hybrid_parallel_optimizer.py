@@ -53,6 +53,8 @@ class HybridParallelClipGrad(ClipGradBase):
         hcg: the HybridCommunicateGroup.
     """
 
+    _joint = True  # all processes call it, with gradients or without
+
     def __init__(self, clip: ClipGradByGlobalNorm, hcg: Any, split_norm_comm: bool = False, timers: Any = None):
         self._clip, self._hcg = clip, hcg
 
