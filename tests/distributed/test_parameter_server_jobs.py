@@ -162,3 +162,4 @@ def test_a_launcher_starts_what_is_on_its_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(main, "is_local", lambda host: False)
     with pytest.raises(RuntimeError, match="none of the endpoints"):
         controller.containers()
+    controller.store.close()
