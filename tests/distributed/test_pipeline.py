@@ -433,7 +433,8 @@ def half(rank):
 def test_mixed_precision_and_an_overflow_in_one_stage(two):
     a, b = two.run(half)
     assert a == b and a[2] and a[1] == [1024, 1024, 512, 512, 512, 512]
-    assert a[0][3] == a[0][2] and a[0][5] < a[0][0]
+    np.testing.assert_allclose(a[0][3], a[0][2], rtol=1e-3)  # captured, it rounds at other places
+    assert a[0][5] < a[0][0] - 0.1
 
 
 # ---- files ----
@@ -476,16 +477,35 @@ def hooked(rank):
     model.train_batch(data(0), optimizer)
     for functions in model.callbacks.hooks.values():
         functions.clear()
-    return seen, max(most), max(kept), raised(model.register_bubble_pipeline_parallel_hook, 0, print)[0]
+    error = raised(model.register_bubble_pipeline_parallel_hook, 0, print)[0]
+    return seen, max(most), max(kept), error, idle()
+
+
+def idle():
+    """The order of hooks of idle times and of forwards and backwards, and where the loss is computed."""
+    model, optimizer, rate = start(strategy(2), num_virtual_pipeline_stages=2)
+    seen = []
+    for i in range(model.bubble_pipeline_parallel_hook_capacity):
+        model.register_bubble_pipeline_parallel_hook(i, lambda i: seen.append(i))
+    for i in range(model.forward_pipeline_parallel_hook_capacity):
+        model.register_forward_pipeline_parallel_hook(i, lambda i: seen.append("f"))
+        model.register_backward_pipeline_parallel_hook(
+            i, lambda i: seen.append("B" if model.is_pipeline_last_stage() else "b")
+        )
+    model.train_batch(data(0), optimizer)
+    return seen
 
 
 def test_hooks_and_what_is_kept(two):
     found = two.run(hooked)
-    for rank, (seen, most, kept, error) in enumerate(found):
+    for rank, (seen, most, kept, error, hidden) in enumerate(found):
         assert [i for what, i in seen if what == "backward_end"] == list(range(8)) and error == "ValueError"
         assert seen.index(("forward hook", 3)) < seen.index(("forward_begin", 3)) < seen.index(("forward_end", 3))
         assert ("backward hook", 0) in seen
         assert kept == 0  # what was sent on
+        assert [i for i in hidden if i not in ("f", "b", "B")] == [0, 1] and len(hidden) == 2 + 16
+        assert hidden[0] == (0 if rank else "f") and hidden[-1] == (1 if rank else "b")
+        assert hidden.count("B") == 4 * rank  # the second part of the last stage
         if rank == 1:
             assert most == 1  # of the inputs that were received: the one that just came
 

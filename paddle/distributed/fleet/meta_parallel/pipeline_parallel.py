@@ -65,6 +65,7 @@ class _MicroBatchTraining(MetaParallelBase):
         self.loss_fn_idx = 0
         self.processed_steps = 0
         self.user_hooks_enabled = True
+        self._virtual_pp_rank = 0  # the part that is at work
         self.callbacks = pipeline_parallel_callbacks_
         self.most_live_micro_batches = (
             0  # of the last batch: between its forward and its backward, counted for each part
@@ -142,6 +143,7 @@ class _MicroBatchTraining(MetaParallelBase):
         with set_mode(grad=False):
             for step in self._order():
                 if step.kind == "F":
+                    self._virtual_pp_rank = step.chunk
                     run(step)
         return run.loss(False) if compute_loss else run.outputs
 
@@ -155,6 +157,7 @@ class _MicroBatchTraining(MetaParallelBase):
         before, between = self.stage_id, self.num_stages - self.stage_id - 1
         self._bubbles(before)
         for i, step in enumerate(order):
+            self._virtual_pp_rank = step.chunk
             if step.kind == "F":
                 self.forward_hooks.run_hook()
             elif step.kind == "B":
@@ -163,7 +166,7 @@ class _MicroBatchTraining(MetaParallelBase):
                 self.backward_hooks.run_hook()
             with self._averaging(step.chunk, i == finals[step.chunk]):
                 run(step)
-            if i == last_forward + 1 or i == last_forward == len(order) - 1:
+            if i == last_forward + 1:  # a backward
                 self._bubbles(between)
         self._bubbles(before)
 
@@ -384,7 +387,6 @@ class PipelineParallel(_MicroBatchTraining):
         self.use_model_parallel = hcg.get_model_parallel_world_size() > 1
         self.use_sep_parallel = hcg.get_sep_parallel_world_size() > 1
         self.use_sharding_parallel = hcg.get_sharding_parallel_world_size() > 1
-        self._virtual_pp_rank: int | None = None
         if stages > 1:
             self._transfers = transfers_of(self.pp_group)
             self._transfers.cache = bool(strategy.pipeline_configs["p2p_cache_shape"])
@@ -499,7 +501,6 @@ class PipelineParallelWithInterleave(PipelineParallel):
                 f"got {self.accumulate_steps}"
             )
         self.model_chunks = layers.get_model_chunks()
-        self._virtual_pp_rank = 0
 
     def _init_user_hooks(self) -> None:
         super()._init_user_hooks()
