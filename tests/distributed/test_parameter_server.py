@@ -469,7 +469,9 @@ def front():
         current_id=0, role=fleet.Role.WORKER, worker_num=1, server_endpoints=["127.0.0.1:1", "127.0.0.1:2"]
     )
     made = Fleet()
-    made.init(role)
+    strategy = fleet.DistributedStrategy()
+    strategy.a_sync = False
+    made.init(role, strategy=strategy)
     made._servers = Here(role, made._user_defined_strategy)
     yield made
     made.stop_worker()
@@ -716,7 +718,9 @@ def test_workers_meet_between_start_and_end():
         current_id=1, role=fleet.Role.WORKER, worker_num=2, server_endpoints=["127.0.0.1:1"]
     )
     made = Fleet()
-    made.init(role)
+    strategy = fleet.DistributedStrategy()
+    strategy.a_sync = False
+    made.init(role, strategy=strategy)
     assert made.util.get_file_shard(list("abc")) == ["c"]
     with pytest.raises(RuntimeError, match="between init_worker"):
         made.barrier_worker()
