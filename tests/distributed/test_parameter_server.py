@@ -559,10 +559,13 @@ def test_all_tables_in_one_pull(front, program):
 
 def test_embedding_layers_become_tables(front, program):
     x = static.data("x", [None, 2], "int64")
-    layer = nn.Embedding(50, 3, sparse=True, weight_attr=paddle.ParamAttr(initializer=nn.initializer.Constant(2.0)))
+    constant = paddle.ParamAttr(initializer=nn.initializer.Constant(2.0))
+    layer = nn.Embedding(50, 3, 7, sparse=True, weight_attr=constant)
     dense = nn.Embedding(50, 3)
-    loss = (layer(x) * dense(x)).sum() + static.nn.embedding(x, [50, 3], is_sparse=True).sum()
-    train(front, loss, [{"x": np.array([[1, 1]])}])
+    rows = layer(x)
+    loss = (rows * dense(x)).sum() + static.nn.embedding(x, [50, 3], is_sparse=True).sum()
+    _, out = train(front, loss, [{"x": np.array([[1, 7]])}], fetch=[rows])
+    assert out[0][0].tolist() == [[[2, 2, 2], [0, 0, 0]]]
     runtime = front._servers
     assert len(runtime.tables) == 2 and list(runtime.dense) == [dense.weight.name]
     assert runtime.tables[layer.weight.name]["initializer"] == ("constant", 2.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine import errors
+from ...engine.modes import modes
 from ...engine.tensor import Tensor
 from .. import functional as F
 from ..initializer import Constant
@@ -151,7 +152,7 @@ class Embedding(Layer):
         shape = [num_embeddings, embedding_dim]
         if _weight is None:
             self.weight = self.create_parameter(shape, weight_attr, device=device)
-            if padding_idx is not None:
+            if padding_idx is not None and modes.program is None:  # as officially; lookups give zeros anyway
                 table = self.weight.numpy()
                 table[padding_idx] = 0
                 self.weight.set_value(table)
