@@ -277,6 +277,30 @@ def test_combining_gradients(job):
         assert found == [3.0, 0.5, None, rank, 1.5, 60.0]  # segments: sums; copies: averages
 
 
+def clipped_in_groups(rank):
+    """Groups of parameters of which one process has no gradients."""
+    start(mp_degree=2, dp_degree=2)
+    params = [paddle.create_parameter([2], "float32") for _ in range(2)]
+    for p in params:
+        p.is_distributed, p.split_axis = True, 0
+        p.set_value(np.zeros(2, "float32"))
+    groups = [{"params": [p]} for p in params]
+    optimizer = paddle.optimizer.SGD(1.0, parameters=groups, grad_clip=nn.ClipGradByGlobalNorm(1.0))
+    optimizer = fleet.distributed_optimizer(optimizer)
+    params[1].grad = paddle.to_tensor([3.0, 0.0] if rank % 2 else [0.0, 4.0])
+    if rank % 2 == 0:
+        params[0].grad = paddle.to_tensor([0.0, 2.0])
+    optimizer.step()
+    return [p.numpy().tolist() for p in params]
+
+
+def test_clipping_in_groups(job):
+    found = job.run(clipped_in_groups)
+    for rank, (first, second) in enumerate(found):
+        np.testing.assert_allclose(first, [0, 0] if rank % 2 else [0, -1], atol=1e-6)
+        np.testing.assert_allclose(second, [-0.6, 0] if rank % 2 else [0, -0.8], atol=1e-6)
+
+
 def drifted(rank, mode):
     """Copies of a norm that have drifted apart are made equal by a step."""
     start(mp_degree=2, dp_degree=2, mp_configs={"sync_param": True, "sync_grad": True, "sync_mode": mode})
