@@ -1,7 +1,10 @@
 """Models over a mesh as programs: DistModel, parallelize, sharded optimizers, loaders; in two processes, and over eight
 faked devices of one process, against one device."""
 
+import doctest
+import importlib
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -408,3 +411,16 @@ def test_collectives_of_a_module():
     ]
     analysis = analyse(jax.jit(lambda x: x @ x).lower(np.ones((8, 8), "float32")).compile())
     assert analysis.flops >= 1024 and analysis.collectives == [] and analysis.memory >= 512
+
+
+def test_examples():
+    """Examples of names that are imported when they are first used."""
+    package = importlib.import_module("paddle.distributed.auto_parallel")
+    names = [m.name for m in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
+    found, lines = 0, []
+    for name in names:
+        for example in doctest.DocTestFinder().find(importlib.import_module(name), extraglobs={"paddle": paddle}):
+            found += bool(example.examples)
+            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=lines.append)
+            dist.set_mesh(None)
+    assert not lines and found > 15, "".join(lines)

@@ -21,6 +21,13 @@ class DistAttr:
         [1, -1]
     """
 
+    process_mesh: Any = None
+    dims_mapping: Any = None
+    batch_dim = 0
+    chunk_id = 0
+    dynamic_dims: Any = None
+    annotated: Any = None
+
     def __init__(self, mesh: ProcessMesh, sharding_specs: list[str | None]):
         if not isinstance(mesh, ProcessMesh):
             raise errors.ValueError_(f"DistAttr: mesh must be a ProcessMesh, got {errors.describe(mesh)}")
@@ -34,10 +41,8 @@ class DistAttr:
         self.process_mesh = mesh
         self._sharding_specs = sharding_specs
         self.dims_mapping = [-1 if s is None else mesh.dim_names.index(s) for s in sharding_specs]
-        self.batch_dim = 0
-        self.chunk_id = 0
         self.dynamic_dims = [False] * len(sharding_specs)
-        self.annotated: dict[str, bool] = {"process_mesh": True, "dims_mapping": True}
+        self.annotated = {"process_mesh": True, "dims_mapping": True}
 
     @property
     def sharding_specs(self) -> list[str | None]:
@@ -61,9 +66,10 @@ class DistAttr:
         """Forget what was set by hand."""
         self.annotated.clear()
 
-    def verify(self, tensor_shape: list[int] | None = None) -> bool:
-        """Whether it fits a shape."""
-        return tensor_shape is None or len(tensor_shape) == len(self.dims_mapping)
+    def verify(self, tensor: Any = None) -> bool:
+        """Whether it fits a tensor, or a shape."""
+        shape = getattr(tensor, "shape", tensor)
+        return shape is None or len(shape) == len(self.dims_mapping)
 
     def reset(self) -> None:
         """Cut nowhere."""
@@ -86,6 +92,9 @@ class DistAttr:
             and self.process_mesh == other.process_mesh
             and self.dims_mapping == other.dims_mapping
         )
+
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -47,7 +47,8 @@ def to_distributed(
     Example:
         >>> net = paddle.nn.Linear(2, 1)
         >>> sgd = paddle.optimizer.SGD(0.1, parameters=net.parameters())
-        >>> loader = paddle.io.DataLoader([(np.ones([2], "float32"), np.zeros([1], "float32"))] * 4, batch_size=2)
+        >>> loader = paddle.io.DataLoader([([1.0, 1.0], [0.0])] * 4, batch_size=2, collate_fn=lambda rows: [
+        ...     paddle.to_tensor(part) for part in map(list, zip(*rows))])
         >>> net, sgd, loader = paddle.distributed.to_distributed(net, sgd, loader, 1)
         >>> next(iter(loader))[0].is_dist(); paddle.distributed.set_mesh(None)
         True

@@ -174,6 +174,9 @@ class ProcessMesh:
             and self._names == other._names
         )
 
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
+
     def __hash__(self) -> int:
         return hash((tuple(self.shape), tuple(self.process_ids), tuple(self._names)))
 

@@ -37,8 +37,10 @@ class Engine:
         >>> net = dist.shard_layer(paddle.nn.Linear(2, 1), dist.ProcessMesh([0], dim_names=["dp"]))
         >>> sgd = paddle.optimizer.SGD(0.1, parameters=net.parameters())
         >>> engine = dist.auto_parallel.Engine(net, paddle.nn.MSELoss(), sgd)
-        >>> data = [(np.ones([2], "float32"), np.zeros([1], "float32"))] * 4
-        >>> len(engine.fit(data, batch_size=2, epochs=2, verbose=0)["loss"])
+        >>> data = [([1.0, 1.0], [0.0])] * 4
+        >>> loader = paddle.io.DataLoader(data, batch_size=2, collate_fn=lambda rows: [
+        ...     paddle.to_tensor(part) for part in map(list, zip(*rows))])
+        >>> len(engine.fit(loader, epochs=2, verbose=0)["loss"])
         2
     """
 
