@@ -138,16 +138,20 @@ def test_four_stages_of_two_parts(four, micros, unbalanced, kind):
     same(renamed(in_one(found), range(8)), want)
 
 
-@pytest.mark.parametrize("overlap", [False, True])
-def test_two_stages_of_two_copies(four, overlap):
-    found = four.run(parallel, 2, 2, 4, {"pp_configs": {"dp_comm_overlap": overlap}}, {})
+@pytest.mark.parametrize(
+    ("overlap", "mode", "parts"), [(False, "1F1B", 1), (True, "1F1B", 1), (True, "ZBH1", 1), (True, "1F1B", 2)]
+)
+def test_two_stages_of_two_copies(four, overlap, mode, parts):
+    configs = {"pp_configs": {"dp_comm_overlap": overlap}, "schedule_mode": mode}
+    found = four.run(parallel, 2, 2, 4, configs, {"num_virtual_pipeline_stages": parts})
     curve, want = alone(copies=2)
     np.testing.assert_allclose(np.mean([f["curve"] for f in found if f["stage"] == 1], 0), curve, rtol=1e-5)
     copies = [[f for f in found if f["stage"] == stage] for stage in (0, 1)]
     for a, b in copies:
         same(a["state"], b["state"], 0, 0)
     assert copies[0][0]["curve"] == copies[1][0]["curve"] != copies[0][1]["curve"]
-    same(in_one([copies[0][0], copies[1][1]]), want)
+    whole = in_one([copies[0][0], copies[1][1]])
+    same(whole if parts == 1 else renamed(whole, range(8)), want)
 
 
 @pytest.mark.parametrize("stages", [2, 4])

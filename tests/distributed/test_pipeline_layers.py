@@ -114,6 +114,9 @@ def test_one_stage_in_micro_batches():
     parts = iter([t for t in zip(*(paddle.split(t, 8) for t in data(0)))])
     np.testing.assert_allclose(model.train_batch(parts, optimizer).item(), curve[0], rtol=1e-5)
     assert net.get_stage_from_index(7) == 0
+    values = model.state_dict()
+    missing, more = model.set_state_dict({f"_layers.{k}": v * 0 for k, v in values.items()})  # official names
+    assert not missing and not more and not any(p.abs().sum().item() for p in model.parameters())
 
 
 def test_misuse():

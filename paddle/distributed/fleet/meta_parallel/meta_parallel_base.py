@@ -53,7 +53,9 @@ class MetaParallelBase(Layer):
         return self._layers.state_dict(destination, include_sublayers, structured_name_prefix)
 
     def set_state_dict(self, state_dict: dict[str, Any], use_structured_name: bool = True) -> Any:
-        """Load such a state."""
+        """Load such a state, or an official one, whose names begin with "_layers."."""
+        if state_dict and all(name.startswith("_layers.") for name in state_dict):
+            state_dict = {name.removeprefix("_layers."): value for name, value in state_dict.items()}
         return self._layers.set_state_dict(state_dict, use_structured_name)
 
     def sharded_state_dict(self, structured_name_prefix: str = "") -> dict[str, Any]:
