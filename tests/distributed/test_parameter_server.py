@@ -431,6 +431,21 @@ def test_tables_are_saved_whole_or_not_at_all(tmp_path, monkeypatch):
     wide.create([{**spec, "width": 3}])
     with pytest.raises(ValueError, match="rows of length 3"):
         wide.load(folder)
+    before = other.pull_all({"t": ids})
+    kept = [dict(x) for x in before]
+    last = sorted(f for f in os.listdir(folder) if ".dense." not in f and f.endswith("npz"))[-1]
+    content = (tmp_path / "saved" / last).read_bytes()
+    for damaged in (content[: len(content) // 2], content[:200] + b"?" * 64 + content[264:], b""):
+        (tmp_path / "saved" / last).write_bytes(damaged)
+        with pytest.raises(ValueError, match="damaged"):
+            other.load(folder)
+    for a, b in zip(kept, other.pull_all({"t": ids})):
+        assert all((a[name] == b[name]).all() for name in a)
+    (tmp_path / "saved" / "tables.json").write_text(
+        '{"format": 1, "parts": [{"sparse": {"t": "../x"}, "dense": null}]}'
+    )
+    with pytest.raises(ValueError, match="holds no tables"):
+        other.load(folder)
 
 
 def test_a_server_goes_on_from_its_snapshot(tmp_path):

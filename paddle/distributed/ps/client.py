@@ -301,7 +301,10 @@ class Client:
         commit(folder, self._all("save", folder, f"v{time.time_ns()}", names))
 
     def load(self, folder: str, names: list[str] | None = None) -> None:
-        """Let the servers read tables that were saved, also by another number of servers."""
+        """Let the servers read tables that were saved, also by another number of servers; ValueError, and nothing has
+        changed, when a file is missing or damaged."""
+        self.flush()
+        self._all("load", folder, names, True)
         self._all("load", folder, names)
         self._versions = [-1] * self.servers
 

@@ -9,6 +9,8 @@ import re
 import shutil
 import threading
 import time
+import zipfile
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -302,28 +304,38 @@ class Server:
         specs = {name: self.tables[name].spec for name in files}
         return {"sparse": files, "specs": specs, "dense": dense, "updates": dict(self.dense.specs)}
 
-    def load(self, folder: str, names: list[str] | None = None) -> None:
-        """Read what is this server's of saved tables, also of another number of servers."""
+    def load(self, folder: str, names: list[str] | None = None, only_check: bool = False) -> None:
+        """Read what is this server's of saved tables, also of another number of servers; all or, when something is wrong,
+        nothing. ValueError for damaged files and rows of another length."""
+        sparse: list[tuple[str, dict, dict]] = []
+        dense: dict[str, dict[str, np.ndarray]] = {}
         for part in read_manifest(folder):
             for name, file in part["sparse"].items():
                 if names is not None and name not in names:
                     continue
-                table = self.tables.get(name)
-                if table is None:
-                    spec = {k: _tuple(v) for k, v in part["specs"][name].items()}
-                    table = self.tables[name] = SparseTable(**spec)
+                spec = {k: _tuple(v) for k, v in part["specs"][name].items()}
                 contents = _read(os.path.join(folder, file))
+                width = self.tables[name].width if name in self.tables else spec["width"]
+                if contents["rows"].shape != (len(contents["ids"]), width):
+                    raise errors.ValueError_(
+                        f"table {name} has rows of length {width}, {file} in {folder} has {list(contents['rows'].shape)}"
+                    )
                 mine = owners(contents["ids"], self.servers) == self.number
-                table.take({n: c[mine] for n, c in contents.items()})
+                sparse.append((name, spec, {n: c[mine] for n, c in contents.items()}))
             if part["dense"] and names is None:
-                found: dict[str, dict[str, np.ndarray]] = {}
                 for key, array in _read(os.path.join(folder, part["dense"])).items():
-                    found.setdefault(key.split("/", 1)[1], {})[key] = array
-                for name, contents in found.items():
-                    if name in self.dense.values:
-                        self.dense.take(contents)
-                    else:
-                        self._loaded[name] = contents
+                    dense.setdefault(key.split("/", 1)[1], {})[key] = array
+        if only_check:
+            return
+        for name, spec, contents in sparse:
+            if name not in self.tables:
+                self.tables[name] = SparseTable(**spec)
+            self.tables[name].take(contents)
+        for name, contents in dense.items():
+            if name in self.dense.values:
+                self.dense.take(contents)
+            else:
+                self._loaded[name] = contents
 
     def shrink(self, threshold: float | None, names: list[str] | None = None) -> int:
         """Forget rows of sparse tables, see `SparseTable.shrink`; how many."""
@@ -391,8 +403,11 @@ def _write(path: str, arrays: dict[str, np.ndarray]) -> None:
 
 
 def _read(path: str) -> dict[str, np.ndarray]:
-    with np.load(path, allow_pickle=False) as found:
-        return dict(found)
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
+            return dict(found)
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise errors.ValueError_(f"{path} is missing or damaged ({error})") from None
 
 
 def _tuple(value: Any) -> Any:
@@ -421,8 +436,13 @@ def read_manifest(folder: str) -> list[dict]:
             found = json.load(f)
         if found["format"] != 1:
             raise KeyError(f"format {found['format']}")
+        for part in found["parts"]:
+            for file in (*part["sparse"].values(), *([part["dense"]] if part["dense"] else [])):
+                if not _OURS.fullmatch(file):
+                    raise KeyError(file)
+            part["specs"], part["updates"]
         return found["parts"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise errors.ValueError_(f"{folder} holds no tables of parameter servers ({MANIFEST}: {error})") from None
 
 
