@@ -74,6 +74,45 @@ def alone():
         paddle.disable_static()
 
 
+def divided(rank, n):
+    """Two divided layers in a program, with a clip that counts both parts."""
+    from paddle.distributed.fleet.meta_parallel import ColumnParallelLinear, RowParallelLinear
+
+    strategy = fleet.DistributedStrategy()
+    strategy.hybrid_configs = {"dp_degree": 1, "mp_degree": n}
+    fleet.init(is_collective=True, strategy=strategy)
+    random = np.random.RandomState(2)
+    first, second = (random.randn(*shape).astype("float32") for shape in ((4, 6), (6, 2)))
+    paddle.enable_static()
+    try:
+        main, startup = paddle.static.Program(), paddle.static.Program()
+        scope = paddle.static.Scope()
+        with paddle.static.scope_guard(scope), paddle.static.program_guard(main, startup):
+            x, y = paddle.static.data("x", [None, 4], "float32"), paddle.static.data("y", [None, 2], "float32")
+            up = ColumnParallelLinear(
+                4, 6, nn.initializer.Assign(np.split(first, n, 1)[rank]), has_bias=True, gather_output=False
+            )
+            down = RowParallelLinear(6, 2, nn.initializer.Assign(np.split(second, n)[rank]), input_is_parallel=True)
+            loss = ((down(paddle.tanh(up(x))) - y) ** 2).mean()
+            fleet.distributed_optimizer(adam()).minimize(loss)
+            executor = paddle.static.Executor()
+            executor.run(startup)
+            curve = [executor.run(main, {"x": DATA, "y": WANT}, [loss])[0].item() for _ in range(STEPS)]
+            return curve, np.array(scope.find_var(up.weight.name).get_tensor())
+    finally:
+        paddle.disable_static()
+        if n == 1:
+            paddle.distributed.destroy_process_group()
+
+
+def test_divided_layers_in_programs(job):
+    found = job.run(divided, 2)
+    curve, weight = divided(0, 1)
+    for got, _ in found:
+        np.testing.assert_allclose(got, curve, atol=1e-5)
+    np.testing.assert_allclose(np.concatenate([f[1] for f in found], 1), weight, atol=1e-5)
+
+
 def other_axes(rank):
     strategy = fleet.DistributedStrategy()
     strategy.hybrid_configs = {"dp_degree": 1, "sharding_degree": 2}
