@@ -176,6 +176,28 @@ assert {c.kind for c in analysis.collectives} == {"all-reduce"} and all(c.size =
     )
 
 
+def test_random_numbers_in_a_pipeline(tmp_path):
+    on_devices(
+        tmp_path,
+        """
+class Drop(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.scale = self.create_parameter([64], default_initializer=paddle.nn.initializer.Constant(1.0))
+    def forward(self, x):
+        return t.F.dropout(x * self.scale, 0.5)
+net = paddle.nn.Sequential(Drop(), Drop())
+mesh = dist.ProcessMesh(np.arange(4).reshape(2, 2), dim_names=["pp", "dp"])
+dist.parallelize(net, None, mesh, {"pp_config": {"split_spec": "", "micro_batches": 2}})
+x = dist.shard_tensor(np.ones((8, 64), "float32"), mesh, [dist.Replicate(), dist.Shard(0)])
+first, second = net(x).numpy(), net(x).numpy()
+assert set(np.unique(first)) == {0.0, 4.0} and 0.15 < (first == 4).mean() < 0.35
+assert len({row.tobytes() for row in [*first, *second]}) == 16  # no two samples, stages, micro-batches, calls have a mask
+""",
+        4,
+    )
+
+
 def test_local_layers_and_meshes_of_parts(tmp_path):
     on_devices(
         tmp_path,
@@ -254,12 +276,14 @@ def two(rank):
 
     found = {}
     data = [(IDS[i], WANT[i]) for i in range(16)]
-    for name, level in (("dp", 1), ("dp", 3), ("mp", 0)):
+    for name, level in (("dp", 1), ("dp", 3), ("mp", 0), ("pp", 0)):
         dist.set_mesh(None)
-        mesh = dist.ProcessMesh([[0, 1]] if name == "mp" else [[0], [1]], dim_names=["dp", "mp"])
+        axes = ["dp", "mp", "pp"]
+        mesh = dist.ProcessMesh(np.arange(2).reshape([2 if a == name else 1 for a in axes]), dim_names=axes)
         net = build()
         optimizer = paddle.optimizer.AdamW(0.01, parameters=net.parameters(), grad_clip=nn.ClipGradByGlobalNorm(1.0))
         config = {"dp_config": {"sharding_level": level}, **({"mp_config": plans()} if name == "mp" else {})}
+        config |= {"pp_config": {"split_spec": "blocks"}} if name == "pp" else {}
         net, optimizer = dist.parallelize(net, optimizer, mesh, config)
         loader = dist.shard_dataloader(io.DataLoader(data, batch_size=16), mesh, shard_dims="dp")
         model = dist.to_static(net, loader, loss_of, optimizer)
@@ -283,6 +307,7 @@ def test_two_processes_equal_one(job):
             np.testing.assert_allclose(losses, alone, rtol=1e-5)
         assert [found["dp", n][2] for n in (1, 3)] == [8, 8]
         assert found["dp", 1][1] == size and found["dp", 3][1] <= size / 2 + 8 and found["mp", 0][1] < 0.65 * size
+        assert found["pp", 0][1] < 0.9 * size
 
 
 def parts(rank):

@@ -19,7 +19,6 @@ from ...engine import errors
 from ...engine.dispatch import dispatch
 from ...engine.executable import Kernel
 from ...engine.modes import modes, set_mode
-from ...engine.random import advanced
 from ...engine.tensor import Tensor, _make
 from ...engine.value import PROBES, Value
 from ...ir.program import Graph, read_from_outside
@@ -167,7 +166,7 @@ def run_blocks(template: Template, schedule: Schedule, words: Any, inputs: list,
     ticks = template.ticks
 
     def layer(x: Any, others: Any, number: Any, parameters: Any) -> Any:
-        key = None if words is None else advanced(words, number * ticks)
+        key = None if words is None else words.at[3].add((number * ticks).astype(words.dtype))
         if schedule.use is not None:
             parameters = [schedule.lay(p, *spec) for p, spec in zip(parameters, schedule.use)]
         if schedule.stages == 1 and schedule.batch:
@@ -197,7 +196,8 @@ def run_blocks(template: Template, schedule: Schedule, words: Any, inputs: list,
 
     def run(x: Any, others: Any, stacked: Any) -> Any:
         stacked = [a.astype(t) for a, t in zip(stacked, types)]
-        return _pipeline(schedule, stage, x.astype(kind), others, stacked, length)
+        place = jax.lax.axis_index(schedule.batch)
+        return _pipeline(schedule, stage, x.astype(kind), others, stacked, length, place)
 
     part = jax.shard_map(
         run,
@@ -219,7 +219,9 @@ def _moved_on(state: Any) -> Any:
 _moved_on.defvjp(lambda state: (_moved_on(state), None), lambda _, g: (jnp.roll(g, -1, axis=0),))
 
 
-def _pipeline(schedule: Schedule, stage: Callable, x: Any, others: list, stacked: list, length: int) -> Any:
+def _pipeline(
+    schedule: Schedule, stage: Callable, x: Any, others: list, stacked: list, length: int, place: Any = 0
+) -> Any:
     stages, micro, axis = schedule.stages, schedule.micro, schedule.axis
     batch = x.shape[0]
     if length % stages or batch % micro:
@@ -258,7 +260,9 @@ def _pipeline(schedule: Schedule, stage: Callable, x: Any, others: list, stacked
         at = jnp.clip(t - jnp.arange(stages), 0, micro - 1)
         own = [lay(s[at], axis, cut, *[free] * (s.ndim - 2)) if m else s for s, m in zip(sides, moving)]
         axes = [0 if m else None for m in moving]
-        state = jax.vmap(stage, in_axes=(0, axes, 0, 0), spmd_axis_name=axis)(state, own, numbers, parameters)
+        state = jax.vmap(stage, in_axes=(0, axes, 0, 0), spmd_axis_name=axis)(
+            state, own, numbers + (place * (micro + stages - 1) + t) * length, parameters
+        )
         state = lay(state, axis, cut, *[free] * (state.ndim - 2))
         return state, state
 
@@ -308,7 +312,7 @@ class Chain:
         def call(*arrays: Any) -> Any:
             words = None
             if random:
-                words, *arrays = arrays  # type: ignore[assignment]
+                words, arrays = _words(arrays[0]), arrays[1:]
             inputs, rest = list(arrays[:n_inputs]), arrays[n_inputs:]
             captured, rest = list(rest[:n_captured]), rest[n_captured:]
             stacked = [jnp.stack([rest[i * per + k] for i in range(n)]) for k in range(per)]
@@ -316,6 +320,11 @@ class Chain:
 
         total = n_inputs + n_captured + n * per
         return Kernel(call, "pipeline" if self.schedule.stages > 1 else "repeat", ("",) * total, random=random)
+
+
+def _words(key: Any) -> Any:
+    """Four words for the keys of operators inside, from the key of the operator."""
+    return jnp.concatenate([jax.random.key_data(key), jnp.zeros(2, jnp.uint32)])
 
 
 def _pass(x: Any, *rest: Any) -> Any:
@@ -357,7 +366,7 @@ def _checkpointed(template: Template, n_inputs: int) -> Kernel:
     def body(*arrays: Any) -> Any:
         words = None
         if random:
-            words, *arrays = arrays  # type: ignore[assignment]
+            words, arrays = _words(arrays[0]), arrays[1:]
         found = call(
             words,
             list(arrays[:n_inputs]),
