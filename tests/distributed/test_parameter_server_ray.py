@@ -1,11 +1,13 @@
 """The same servers as actors of Ray."""
 
+import time
+
 import numpy as np
 import pytest
 
 from paddle.distributed.ps import Client, Ray
 
-from _launched import REGRESSION, finish, launch, logs
+from _launched import REGRESSION, finish, launch, logs, wait_for
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
@@ -41,5 +43,18 @@ def test_actors(tmp_path):
         with pytest.raises(RuntimeError, match="parameter server 1 .actor job/server/1 of Ray. has ended"):
             for _ in range(10):
                 client.pull({"t": ids})
+
+        # with snapshots Ray starts it again
+        client = Client(Ray("other", 1, 1, 0, str(tmp_path / "snapshots"), 0.1), 1)
+        client.create([dict(name="t", width=1, initializer=("constant", 0.0), update=("sgd", {}))])
+        client.push({"t": (ids, np.ones((4, 1), "float32"))}, {}, lr=1.0)
+        file = tmp_path / "snapshots" / "other" / "server.0" / "tables.json"
+        for _ in range(2):  # one that began before the push may end after it
+            then = time.time_ns()
+            assert wait_for(lambda: file.exists() and file.stat().st_mtime_ns > then)
+        ray.kill(client.transport._actors[0], no_restart=False)
+        assert client.pull({"t": ids})["t"].ravel().tolist() == [-2, -1, -2, -1]
+        client.leave()
+        assert not file.exists()
     finally:
         ray.shutdown()

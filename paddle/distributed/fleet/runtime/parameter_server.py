@@ -340,6 +340,8 @@ class ParameterServerRuntime:
     def step(self, optimizer: Any) -> None:
         """Push the gradients of eager training, and pull the dense parameters."""
         client = self._client()
+        if not self._eager:
+            raise errors.RuntimeError_("parameter server: the optimizer must be given its parameters in eager mode")
         sparse: dict[str, tuple] = {}
         dense: dict[str, np.ndarray] = {}
         for name, p in self._eager.items():
