@@ -293,7 +293,7 @@ def spread(array: Any, sharding: jax.sharding.NamedSharding) -> Any:
     if sharding.is_fully_addressable:
         return jax.device_put(array, sharding)
     value = np.asarray(array)
-    return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index])
+    return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index], dtype=value.dtype)
 
 
 @functools.cache
