@@ -603,7 +603,10 @@ def test_what_tables_cannot(front, program):
     with pytest.raises(TypeError, match="entry must be"):
         lookup(x, "t", entry=3)
     with pytest.raises(RuntimeError, match="init_worker"):
-        optimizer.minimize(lookup(x, "other").sum())
+        loss = lookup(x, "other").sum()
+        optimizer.minimize(loss)
+        with pytest.raises(NotImplementedError, match="second loss"):
+            optimizer.minimize(loss * 2)
         static.Executor().run(feed={"x": np.array([[1, 2]])})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 import zlib
 from typing import Any
 
@@ -48,7 +49,7 @@ class ParameterServerRuntime:
         self.client: ps.Client | None = None
         self.geo: ps.GeoClient | None = None
         self.scope: Any = None
-        self.main: Any = None
+        self._changed: weakref.WeakSet = weakref.WeakSet()  # programs that pull and push
         self._server: ps.Server | None = None
         self._rewritten: Any = None  # the program before its lookups became pulls
         self._eager: dict[str, Tensor] = {}  # parameters of eager training by name
@@ -103,6 +104,10 @@ class ParameterServerRuntime:
             return [], []
         recorder = backward.recorder_of([loss])
         main = recorder.graph
+        if main in self._changed:
+            raise errors.NotImplemented_(
+                "fleet.minimize: a second loss in one program with parameter servers; add them up"
+            )
         sparse = programs.sparse_parameters(main)
         with programs.without_rows(main, set(sparse)):
             pairs = backward.backward(optimizer, loss, parameter_list, no_grad_set)
@@ -136,7 +141,7 @@ class ParameterServerRuntime:
                 programs.pull_into(each, theirs, again, self._pull)
         programs.pull_into(main, lookups, pulled, self._pull)
         programs.drop_first_values(startup_program or default_startup_program(), set(sparse))
-        self.main = self.main or main
+        self._changed.add(main)
         return [], pairs
 
     def _looks(self, main: Any, sparse: dict[str, Any]) -> dict[str, tuple]:
