@@ -506,6 +506,8 @@ class Optimizer(Packs, errors.Explains):
                     masters[p.name] = value
                 else:
                     state[self._key(p, name)] = value
+        for key, value in (*state.items(), *((("master_weights", name), m) for name, m in masters.items())):
+            value.__dict__["_state_of"] = weakref.ref(self), key  # for who loads something into it
         if masters:
             state["master_weights"] = masters
         if isinstance(self._learning_rate, LRScheduler):
@@ -627,9 +629,12 @@ class Optimizer(Packs, errors.Explains):
 
     def sharded_state_dict(self, model_sharded_state_dict: dict[str, Any]) -> dict[str, Any]:
         """The state as parts of whole tensors, divided like the parameters in the `sharded_state_dict()` of the model, for
-        `paddle.distributed.save_state_dict`."""
+        `paddle.distributed.save_state_dict` and `load_state_dict`. An optimizer that made no step yet gets its first states."""
         from ..distributed.flex_checkpoint.dcp.sharded_weight import sharded_optimizer_state
 
+        if not self._homes and "_recorded" not in self.__dict__:
+            params = [p for p in self._parameter_list if not p.stop_gradient and p.dtype.is_differentiable]
+            self._settle(params, {id(p): self._kind(p) for p in params})
         return sharded_optimizer_state(self, model_sharded_state_dict)
 
     def get_opti_var_name_list(self) -> list[str]:

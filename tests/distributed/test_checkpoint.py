@@ -202,6 +202,37 @@ def test_what_does_not_fit(tmp_path, state, error, message):
         dist.load_state_dict(state, tmp_path)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_an_optimizer_takes_what_is_loaded_into_its_state(tmp_path, dtype):
+    def make(seed):
+        paddle.seed(seed)
+        net = paddle.nn.Linear(3, 2)
+        net.weight.name, net.bias.name = "w", "b"
+        net.to(dtype=dtype)
+        return net, paddle.optimizer.AdamW(0.1, parameters=net.parameters(), multi_precision=True)
+
+    def step(net, optimizer):
+        (net(numbered(4, 3, dtype=dtype)) ** 2).mean().backward()
+        optimizer.step(), optimizer.clear_grad()
+
+    def both(net, optimizer, kind):
+        model = net.sharded_state_dict() if kind else net.state_dict()
+        states = optimizer.sharded_state_dict(model) if kind else optimizer.state_dict()
+        return {"model": model, "optimizer": states}
+
+    one = make(0)
+    step(*one), step(*one)
+    for kind in (0, 1):
+        dist.save_state_dict(both(*one, kind), tmp_path / str(kind))
+    step(*one)
+    for kind, steps in ((0, 1), (1, 1), (1, 0)):  # one of them has made no step yet
+        two = make(1)
+        [step(*two) for _ in range(steps)]
+        dist.load_state_dict(both(*two, kind), tmp_path / str(kind))
+        step(*two)
+        np.testing.assert_array_equal(two[0].weight.numpy(), one[0].weight.numpy())
+
+
 # ---- files of others ----
 OFFICIAL = {  # written by the official package 3.3.1 from {"w": [[0., 1., 2.], [3., 4., 5.]]}
     "0.metadata": "gASVfwEAAAAAAACML3BhZGRsZS5kaXN0cmlidXRlZC5mbGV4X2NoZWNrcG9pbnQuZGNwLm1ldGFkYXRhlIwITWV0YWRhdGGUk5QpgZR9lCiME3N0YXRlX2RpY3RfbWV0YWRhdGGUfZSMAXeUXZRoAIwTTG9jYWxUZW5zb3JNZXRhZGF0YZSTlCmBlH2UKIwNZ2xvYmFsX29mZnNldJRLAEsAhpSMC2xvY2FsX3NoYXBllEsCSwOGlIwFZHR5cGWUjAdmbG9hdDMylIwMZ2xvYmFsX3NoYXBllGgQjAxpc19mbGF0dGVuZWSUiYwPZmxhdHRlbmVkX3JhbmdllE51YmFzjBBzdG9yYWdlX21ldGFkYXRhlH2UaACMEExvY2FsVGVuc29ySW5kZXiUk5QpgZR9lCiMCnRlbnNvcl9rZXmUaAdoDWgOaBSJaBVOjApyZXBsaWNhX2lklE5oD2gQdWKMCjBfMC5kaXN0Y3CUc4wMZmxhdF9tYXBwaW5nlH2UaAdoB4WUc3ViLg==",
@@ -413,6 +444,51 @@ def test_parts_of_parallel_layers_for_another_degree(job, tmp_path):
     dist.load_state_dict(state, tmp_path)
     np.testing.assert_array_equal(state["weight"].numpy(), W)
     assert job.run(load_parallel, str(tmp_path)) == [[True] * 3] * 4
+
+
+def divided_training(rank, path):
+    from paddle.distributed.fleet.meta_parallel import ColumnParallelLinear
+
+    groups = [dist.new_group([0, 1]), dist.new_group([2, 3])]
+
+    def make(scale):
+        net = ColumnParallelLinear(6, 4, has_bias=True, gather_output=True, mp_group=groups[rank // 2])
+        place = 2 * (rank % 2)
+        net.weight.set_value(paddle.to_tensor(W[:6, place : place + 2] * scale))
+        return net, paddle.optimizer.Adam(0.01, parameters=net.parameters())
+
+    def state(net, optimizer):
+        model = net.sharded_state_dict("net.")
+        return {**model, **optimizer.sharded_state_dict(model)}
+
+    net, optimizer = make(0.1)
+    learn(net, optimizer, 3)
+    dist.save_state_dict(state(net, optimizer), path)
+    learn(net, optimizer, 2)
+    other, later = make(0.0)
+    dist.load_state_dict(state(other, later), path)
+    learn(other, later, 2)
+    assert np.array_equal(other.weight.numpy(), net.weight.numpy())
+    return net.weight.numpy(), net.bias.numpy()
+
+
+def learn(net, optimizer, steps):
+    for _ in range(steps):
+        (net(paddle.to_tensor(W / 10)) ** 2).mean().backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+
+def test_a_divided_layer_with_its_optimizer_goes_on_in_one_process(job, tmp_path):
+    found = job.run(divided_training, str(tmp_path))
+    net = paddle.nn.Linear(6, 4)
+    optimizer = paddle.optimizer.Adam(0.01, parameters=net.parameters())
+    model = net.sharded_state_dict("net.")
+    dist.load_state_dict({**model, **optimizer.sharded_state_dict(model)}, tmp_path)
+    learn(net, optimizer, 2)
+    for pair in (found[:2], found[2:]):
+        np.testing.assert_allclose(np.concatenate([w for w, _ in pair], 1), net.weight.numpy(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(np.concatenate([b for _, b in pair]), net.bias.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def fail_in_one(rank, path):

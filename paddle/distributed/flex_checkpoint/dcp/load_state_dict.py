@@ -18,6 +18,7 @@ from ....utils import storage
 from ...communication.group import Group, barrier
 from .metadata import LocalTensorIndex, LocalTensorMetadata, Metadata
 from .save_state_dict import wait_for_saves
+from .sharded_weight import ShardedWeight
 from .utils import NUMBERS, agree, check_id, flatten_state_dict, members, metadata_of, newest, part_of
 
 NAME = "load_state_dict"
@@ -52,7 +53,8 @@ def load_state_dict(
 
     Args:
         state_dict: nested dicts of what is to be loaded. Tensors keep their type (numbers of another floating point type
-            are converted); a number is replaced in its dict.
+            are converted); a number is replaced in its dict. What is loaded into the state of an optimizer (its
+            `state_dict()` or `sharded_state_dict(...)`) the optimizer takes over.
         path: the folder or address; all processes see it.
         process_group: by default all processes.
         coordinator_rank, offload, worker_groups, comm_method: for the official interface. Parts go from the files to the
@@ -168,6 +170,23 @@ def _load(state_dict: dict, path: Any, unique_id: int | None, other_names: bool,
         _read_into(targets, path, metadata)
 
     _retried(once)
+    _hand_over(flat)
+
+
+def _hand_over(flat: dict[str, Any]) -> None:
+    """What `state_dict` of an optimizer gives are copies: let it take what they hold now."""
+    states: dict[int, tuple[Any, dict]] = {}
+    for value in flat.values():
+        tensor = value.local_tensor if isinstance(value, ShardedWeight) else value
+        reference, key = getattr(tensor, "__dict__", {}).get("_state_of", (lambda: None, None))
+        optimizer = reference()
+        if optimizer is None:
+            continue
+        state = states.setdefault(id(optimizer), (optimizer, {}))[1]
+        inner = state if isinstance(key, str) else state.setdefault(key[0], {})
+        inner[key if isinstance(key, str) else key[1]] = tensor
+    for optimizer, state in states.values():
+        optimizer.set_state_dict(state)
 
 
 def _number(state: dict, keys: tuple, kind: type) -> Callable[[np.ndarray], None]:
