@@ -19,6 +19,7 @@ _UNARY = frozenset(
     """gelu relu silu swish sigmoid tanh elu leaky_relu hardswish mish softplus relu6 dropout cast scale square sqrt rsqrt exp
     abs neg pow clip assign stop_gradient identity""".split()
 )
+_SLICES = frozenset("getitem slice strided_slice split chunk tensor_split roll".split())
 _BINARY = frozenset("add subtract multiply divide maximum minimum".split())
 
 
@@ -130,8 +131,17 @@ class _Walk:
             return cuts[0]
         if name in _BINARY or name == "swiglu" and len(inputs) == 2:
             return self._joint(inputs, cuts, out)
-        if name == "reshape":
+        if name in ("reshape", "unsqueeze", "squeeze", "flatten"):
             return _reshaped(inputs[0].trials[0], cuts[0], out.trials[0])
+        if name in _SLICES and len(inputs) == 1 and len(out.shape) == len(inputs[0].shape):  # of other axes
+            axis = cuts[0]
+            return axis if out.trials[0][axis] == inputs[0].trials[0][axis] else None
+        if name in ("concat", "stack") and len(set(cuts)) == 1:
+            axis = arguments.get("axis", 0)
+            if name == "concat" and isinstance(axis, int):
+                return cuts[0] if axis % len(out.shape) != cuts[0] else None
+        if name == "repeat_interleave":  # heads that share keys and values
+            return cuts[0]
         if name == "transpose":
             order = arguments.get("perm")
             return list(order).index(cuts[0]) if order is not None and cuts[0] in list(order) else None
@@ -164,7 +174,8 @@ def _reshaped(before: Any, axis: int | None, after: Any) -> int | None:
     for j in range(len(after)):
         if math.prod(int(n) for n in after[:j]) == lead and int(after[j]) > 1:
             a, b = int(before[axis]), int(after[j])
-            return j if a % b == 0 or b % a == 0 else None
+            odd = b % 2 and b < a  # queries, keys and values in one, say: pieces would not fall on heads
+            return j if (a % b == 0 or b % a == 0) and not odd else None
     return None
 
 
