@@ -7,23 +7,27 @@ sequence with all heads into the whole sequence with a part of the heads, and ba
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.sharding import Mesh
 
-from ..autograd import PyLayer
 from ..engine import errors
-from ..engine.modes import modes
-from ..engine.tensor import Tensor, _make
+from ..engine.dispatch import dispatch
+from ..engine.executable import Kernel
+from ..engine.tensor import Tensor
+from ..engine.value import ABSTRACT
 from ..nn.functional import scaled_dot_product_attention
 from ..ops.joining import concat
 from .communication.collectives import tensor_in
 from .communication.group import Group, group_of
-from .communication.mesh import BODIES, check_agreement, over_mesh
+from .communication.mesh import check_agreement
 
 __all__ = ["ring_attention", "sequence_positions", "split_sequence", "ulysses_attention"]
 
@@ -67,9 +71,8 @@ def _grouped(q: Any, heads: int) -> Any:
     return wide.reshape(*q.shape[:2], heads, q.shape[2] // heads, q.shape[3])
 
 
-def _ring_attention(blocks: tuple, n: int, causal: bool, balanced: bool, scale: float) -> tuple:
+def _ring_attention(q: Any, k: Any, v: Any, n: int, causal: bool, balanced: bool, scale: float) -> tuple:
     """(the result, the logarithms of the sums of the exponentials)"""
-    q, k, v = blocks
     rank = lax.axis_index(_AXIS)
     wide = _grouped(q, k.shape[2]) * scale
     batch, length, heads, each, _ = wide.shape
@@ -112,9 +115,10 @@ def _ring_attention(blocks: tuple, n: int, causal: bool, balanced: bool, scale: 
     return out.astype(q.dtype), most + jnp.log(total)
 
 
-def _ring_attention_gradient(blocks: tuple, n: int, causal: bool, balanced: bool, scale: float) -> tuple:
+def _ring_attention_gradient(
+    q: Any, k: Any, v: Any, out: Any, logs: Any, given: Any, n: int, causal: bool, balanced: bool, scale: float
+) -> tuple:
     """The gradients of queries, keys and values; those of keys and values travel with them."""
-    q, k, v, out, logs, given = blocks
     rank = lax.axis_index(_AXIS)
     wide, given, out = (_grouped(x, k.shape[2]) for x in (q, given, out))
     length, kind = wide.shape[1], wide.dtype
@@ -148,58 +152,37 @@ def _ring_attention_gradient(blocks: tuple, n: int, causal: bool, balanced: bool
     return dq.reshape(q.shape).astype(q.dtype), dk.astype(k.dtype), dv.astype(v.dtype)
 
 
-BODIES["ring_attention"] = _ring_attention
-BODIES["ring_attention_gradient"] = _ring_attention_gradient
-BODIES["heads_for_sequence"] = lambda blocks, n: lax.all_to_all(blocks[0], _AXIS, 2, 1, tiled=True)
-BODIES["sequence_for_heads"] = lambda blocks, n: lax.all_to_all(blocks[0], _AXIS, 1, 2, tiled=True)
+@functools.cache
+def _ring(mesh: Mesh, causal: bool, balanced: bool, scale: float) -> Kernel:
+    """The operator. The backward computes the weights again from the logarithms of their sums."""
+    settings = mesh.size, causal, balanced, scale
+
+    @jax.custom_vjp
+    def ring_attention(q: Any, k: Any, v: Any) -> Any:
+        return _ring_attention(q, k, v, *settings)[0]
+
+    def forward(q: Any, k: Any, v: Any) -> tuple:
+        out, logs = _ring_attention(q, k, v, *settings)
+        return out, (q, k, v, out, logs)
+
+    def backward(saved: tuple, given: Any) -> tuple:
+        return _ring_attention_gradient(*saved, given, *settings)
+
+    ring_attention.defvjp(forward, backward)
+    return Kernel(ring_attention, "ring_attention", ("", "", ""), save="residuals", mesh=mesh)
 
 
-# ---- with the tape ----
-class _Ring(PyLayer):
-    @staticmethod
-    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, group: Group, *settings: Any) -> Tensor:
-        arrays = [query._value, key._value, value._value]
-        out, logs = over_mesh(group, "ring_attention", arrays, *settings)
-        out = _make(out)
-        ctx.group, ctx.settings = group, settings
-        ctx.save_for_backward(query, key, value, out.detach(), _make(logs))
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
-        _once("ring_attention")
-        arrays = [t._value for t in (*ctx.saved_tensor(), gradient)]
-        return tuple(map(_make, over_mesh(ctx.group, "ring_attention_gradient", arrays, *ctx.settings)))
-
-
-class _Swap(PyLayer):
-    """Parts of the sequence for parts of the heads, or the other way round."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, group: Group, there: bool) -> Tensor:
-        ctx.group, ctx.there = group, there
-        return _swap(x, group, there)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        _once("ulysses_attention")
-        return _swap(gradient, ctx.group, not ctx.there)
-
-
-def _swap(x: Tensor, group: Group, there: bool) -> Tensor:
-    return _make(over_mesh(group, "heads_for_sequence" if there else "sequence_for_heads", [x._value])[0])
-
-
-def _once(function: str) -> None:
-    if modes.grad:
-        raise errors.NotImplemented_(f"{function}: gradients of gradients over several processes")
+@functools.cache
+def _swap(mesh: Mesh, there: bool) -> Kernel:
+    """The operator that turns parts of the sequence into parts of the heads, or the other way round."""
+    axes = (2, 1) if there else (1, 2)
+    return Kernel(lambda x: lax.all_to_all(x, _AXIS, *axes, tiled=True), "swap_heads_and_sequence", ("",), mesh=mesh)
 
 
 def _check(function: str, query: Tensor, key: Tensor, value: Tensor, group: Group | None) -> Group:
-    if modes.program is not None:
-        raise errors.NotImplemented_(f"{function}: inside of a program or of to_static")
     for name, tensor in (("query", query), ("key", key), ("value", value)):
-        tensor_in(tensor, function, name)
+        if not isinstance(tensor, Tensor) or not isinstance(tensor._raw, ABSTRACT):
+            tensor_in(tensor, function, name)
         if tensor.ndim != 4 or not tensor.is_floating_point():
             raise errors.ValueError_(
                 f"{function}: {name} must be floating point numbers [batch, length, heads, width], got "
@@ -281,7 +264,7 @@ def ring_attention(
             f"ring_attention: with balanced the length of a part must be even, got {query.shape[1]}"
         )
     scale = 1 / math.sqrt(query.shape[3]) if scale is None else float(scale)
-    return _Ring.apply(query, key, value, found, bool(causal), balanced, scale)
+    return dispatch(_ring(found.mesh, bool(causal), balanced, scale), (query, key, value))
 
 
 @errors.clean
@@ -316,9 +299,9 @@ def ulysses_attention(
             f"ulysses_attention: the {found.nranks} processes must divide the heads, got {query.shape[2]} of query and "
             f"{key.shape[2]} of key"
         )
-    whole = [_Swap.apply(t, found, True) for t in (query, key, value)]
+    whole = [dispatch(_swap(found.mesh, True), (t,)) for t in (query, key, value)]
     out = scaled_dot_product_attention(*whole, dropout_p=dropout, is_causal=bool(causal))
-    return _Swap.apply(out, found, False)
+    return dispatch(_swap(found.mesh, False), (out,))
 
 
 @errors.clean
@@ -356,7 +339,6 @@ def split_sequence(x: Tensor, group: Group | None = None, axis: int = 1, balance
     Raises:
         ValueError: the processes (twice as many with `balanced`) do not divide the length.
     """
-    tensor_in(x, "split_sequence", "x")
     found = context_group(group, "split_sequence")
     pieces = found.nranks * (2 if balanced else 1)
     if not -x.ndim <= axis < x.ndim or x.shape[axis] % pieces:

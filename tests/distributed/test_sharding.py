@@ -444,17 +444,19 @@ def test_what_stays_whole_and_buffers(job):
         np.testing.assert_array_equal(mean, found[0][1])
 
 
-def hybrid(rank, split):
+def hybrid(rank, split, merged):
     from paddle.distributed import fleet
 
     strategy = fleet.DistributedStrategy()
+    if merged:
+        strategy.gradient_merge, strategy.gradient_merge_configs = True, {"k_steps": 2, "avg": True}
     strategy.hybrid_configs = {"dp_degree": 2, "sharding_degree": 2, "sharding_configs": {"split_param": split}}
     fleet.init(is_collective=True, strategy=strategy)
     net = make(rank)
     model = fleet.distributed_model(net)
     optimizer = fleet.distributed_optimizer(optimizer_of(net, "adamw"))
-    scaler = fleet.distributed_scaler(paddle.amp.GradScaler(init_loss_scaling=64.0))
-    for _ in range(5):
+    scaler = fleet.distributed_scaler(paddle.amp.GradScaler(not merged, init_loss_scaling=64.0))
+    for _ in range(10 if merged else 5):
         x, y = paddle.to_tensor(DATA[rows_of(rank, 4)]), paddle.to_tensor(WANT[rows_of(rank, 4)])
         scaler.scale(((model(x) - y) ** 2).mean()).backward()
         scaler.step(optimizer)
@@ -467,7 +469,7 @@ def hybrid(rank, split):
 def test_sharding_as_an_axis_of_fleet(job):
     want = alone("adamw")[1]
     for split in (False, True):
-        found = job.run(hybrid, split)
+        found = job.run(hybrid, split, split)
         for got, held, total, name in found:
             same(got, want)
             assert name == "ShardingParallel" and abs(held - total / 2) <= 10

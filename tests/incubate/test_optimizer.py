@@ -89,6 +89,21 @@ def test_gradient_merge():
     compare(values, [1.0, 0.6, 0.6, -0.6])
 
 
+def test_gradient_merge_in_loops_with_step():
+    p, sgd = problem()
+    merged = GradientMergeOptimizer(sgd, k_steps=2)
+    values = []
+    for factor in (1.0, 3.0, 5.0, 7.0):
+        (p * factor).sum().backward()
+        merged.step()
+        merged.clear_grad()
+        values.append(float(p[0]))
+    compare(values, [1.0, 0.8, 0.8, 0.2])
+    assert merged.get_lr() == sgd.get_lr()
+    with pytest.raises(TypeError, match="inner_optimizer must be an Optimizer"):
+        GradientMergeOptimizer(3)
+
+
 def rosenbrock(x):
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine import errors
-from ...engine.modes import note_effect
+from ...engine.modes import no_grad, note_effect
 from ...engine.tensor import Tensor
 from ...optimizer.optimizer import Optimizer
 
@@ -15,8 +15,11 @@ __all__ = ["GradientMergeOptimizer"]
 class GradientMergeOptimizer(errors.Explains):
     """A step of another optimizer after every k_steps calls of `minimize`, with the sum (or average) of their gradients.
 
+    `step` and `clear_grad` do the same in loops that use these: the gradients stay where they are until it is time. With a
+    GradScaler call its `step` and `update` only then.
+
     Args:
-        inner_optimizer: makes the steps.
+        inner_optimizer: makes the steps: an Optimizer, or one of fleet.
         k_steps: at least 1.
         avg: divide the sum by k_steps.
 
@@ -35,15 +38,43 @@ class GradientMergeOptimizer(errors.Explains):
     """
 
     def __init__(self, inner_optimizer, k_steps=1, avg=True):
-        if not isinstance(inner_optimizer, Optimizer):
+        if not isinstance(inner_optimizer, Optimizer) and not isinstance(
+            getattr(inner_optimizer, "_inner_opt", None), Optimizer
+        ):
             raise errors.TypeError_(
                 f"GradientMergeOptimizer: inner_optimizer must be an Optimizer, got {errors.describe(inner_optimizer)}"
             )
         if k_steps < 1:
             raise errors.ValueError_(f"GradientMergeOptimizer: k_steps must be positive, got {k_steps}")
         self.inner_optimizer, self.k_steps, self.avg, self.type = inner_optimizer, k_steps, avg, "gradient_merge"
-        self._calls = 0
+        self._calls = self._steps = 0
         self._sums: dict[int, tuple[Tensor, Any]] = {}
+
+    def step(self):
+        """At every k_steps-th call a step with the sum, or average, of the gradients since the last one."""
+        note_effect("GradientMergeOptimizer.step")
+        self._steps += 1
+        if self._steps % self.k_steps:
+            return
+        if self.avg and self.k_steps > 1:
+            with no_grad():
+                for _, g in self.inner_optimizer._with_gradients():
+                    if g.is_selected_rows():
+                        raise errors.NotImplemented_("GradientMergeOptimizer.step: averages of row-sparse gradients")
+                    g.scale_(1 / self.k_steps)
+        self.inner_optimizer.step()
+
+    def clear_grad(self, set_to_zero=True):
+        """Zero the gradients, or drop them with ``set_to_zero=False``, where the last call of `step` made one."""
+        if self._steps % self.k_steps == 0:
+            self.inner_optimizer.clear_grad(set_to_zero)
+
+    clear_gradients = clear_grad
+
+    def __getattr__(self, name):
+        if name == "inner_optimizer":
+            raise AttributeError(name)
+        return getattr(self.inner_optimizer, name)
 
     def backward(self, loss, startup_program=None, parameter_list=None, no_grad_set=None, callbacks=None):
         """The pairs of parameter and gradient that `loss.backward()` left."""
