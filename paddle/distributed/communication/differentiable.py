@@ -24,7 +24,7 @@ from ...autograd import PyLayer
 from ...engine import errors
 from ...engine.dispatch import dispatch
 from ...engine.executable import Kernel
-from ...engine.tensor import Tensor
+from ...engine.tensor import Tensor, _make
 from ...engine.value import Value
 from ...ops.joining import concat
 from .collectives import tensor_in
@@ -59,7 +59,7 @@ def _carry(tensor: Tensor, there: str, back: str | None, group: Group, axis: int
     if group.nranks == 1:
         return tensor
     name = f"{there}_over_ranks"
-    if not isinstance(tensor, Tensor) or not isinstance(tensor._raw, Value):
+    if not isinstance(tensor, Tensor) or not tensor.is_dense() or isinstance(tensor._raw, jax.core.Tracer):
         tensor_in(tensor, name)
     axis %= max(tensor.ndim, 1)
     if there in ("part", "sum_part") and (tensor.ndim == 0 or tensor._raw.shape[axis] % group.nranks):
@@ -83,7 +83,7 @@ class _Same(PyLayer):
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, back: str, group: Group, axis: int) -> Tensor:
         ctx.way = back, "copy", group, axis
-        return tensor
+        return _make(tensor._raw)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
