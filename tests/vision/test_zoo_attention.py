@@ -22,13 +22,15 @@ PVT = {"pvt_tiny": 13229288, "pvt_small": 24485864, "pvt_medium": 44208104, "pvt
 
 
 def test_every_name_is_compared():
-    assert list(PADDLECLAS) == zoo_paddleclas.NAMES and list(TIMM) == zoo_timm.NAMES
-    assert set(zoo_paddleclas.RUNS) <= set(PADDLECLAS) and set(zoo_timm.RUNS) <= set(TIMM)
+    attention = zoo_paddleclas.ATTENTION
+    assert list(PADDLECLAS)[: len(attention)] == attention and list(TIMM) == zoo_timm.NAMES
+    assert {*zoo_paddleclas.RUNS, *zoo_paddleclas.CONVOLUTIONS} <= set(PADDLECLAS) and set(zoo_timm.RUNS) <= set(TIMM)
 
 
-@pytest.mark.parametrize("name", sorted({*zoo_paddleclas.NAMES[::4], *(set(KINDS) & set(PADDLECLAS))}))
+@pytest.mark.parametrize("name", sorted({*zoo_paddleclas.ATTENTION[::4], *(set(KINDS) & set(PADDLECLAS))}))
 def test_keys_and_shapes_are_those_of_paddleclas(name):
-    assert zoo_paddleclas.structure(zoo_paddleclas.ours(paddle, name)) == PADDLECLAS[name]["structure"]
+    model, want = zoo_paddleclas.ours(paddle, name), PADDLECLAS[name]
+    assert zoo_paddleclas.structure(model) == want["structure"] and zoo_paddleclas.trainable(model) == want["trainable"]
 
 
 @pytest.mark.parametrize("name", sorted({*zoo_timm.NAMES[::6], *(set(KINDS) & set(TIMM))}))
@@ -39,8 +41,8 @@ def test_keys_and_shapes_are_those_of_timm(name):
 @pytest.mark.parametrize("name", KINDS)
 def test_results_are_those_of_the_original(name):
     size, options = (zoo_paddleclas.RUNS if name in PADDLECLAS else zoo_timm.RUNS)[name][:2]
-    got = zoo_paddleclas.run(paddle, zoo_paddleclas.ours(paddle, name, num_classes=7, **options), size)
-    assert zoo_paddleclas.close(got, {**PADDLECLAS, **TIMM}[name]["output"]) < 1e-4
+    got = zoo_paddleclas.run(paddle, zoo_paddleclas.ours(paddle, name, num_classes=7, **options), name, size)
+    assert zoo_paddleclas.gap(name, got, {**PADDLECLAS, **TIMM}[name]["output"]) < 1e-4
 
 
 @pytest.mark.parametrize("name", PVT)

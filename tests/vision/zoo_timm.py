@@ -129,7 +129,7 @@ def record(names):
         table[name] = {"structure": [model.trainable, digest(model.entries)]}
         if name in RUNS:
             size, _, (family, options) = RUNS[name]
-            table[name]["output"] = common.run(Framework, Torch(name, family, num_classes=7, **options), size)
+            table[name]["output"] = common.run(Framework, Torch(name, family, num_classes=7, **options), name, size)
         print(name, table[name], flush=True)
         rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(table[name])}" for name in NAMES if name in table)
         TABLE.write_text("{\n" + rows + "\n}\n")
@@ -148,8 +148,8 @@ def check(names):
         same, gap = structure(common.ours(paddle, name)) == table[name]["structure"], ""
         if name in RUNS:
             size, options, _ = RUNS[name]
-            result = common.run(paddle, common.ours(paddle, name, num_classes=7, **options), size)
-            gap = f"{common.close(result, table[name]['output']):.1e}"
+            result = common.run(paddle, common.ours(paddle, name, num_classes=7, **options), name, size)
+            gap = f"{common.gap(name, result, table[name]['output']):.1e}"
         print(name, "same" if same else "OTHER KEYS OR SHAPES", gap, flush=True)
 
 
