@@ -176,7 +176,7 @@ assert {c.kind for c in analysis.collectives} == {"all-reduce"} and all(c.size =
     )
 
 
-def test_random_numbers_in_a_pipeline(tmp_path):
+def test_random_numbers_and_gathers_in_a_pipeline(tmp_path):
     on_devices(
         tmp_path,
         """
@@ -193,8 +193,23 @@ x = dist.shard_tensor(np.ones((8, 64), "float32"), mesh, [dist.Replicate(), dist
 first, second = net(x).numpy(), net(x).numpy()
 assert set(np.unique(first)) == {0.0, 4.0} and 0.15 < (first == 4).mean() < 0.35
 assert len({row.tobytes() for row in [*first, *second]}) == 16  # no two samples, stages, micro-batches, calls have a mask
+class Picks(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = paddle.nn.Linear(8, 8), paddle.nn.Linear(16, 8)
+    def forward(self, x):
+        heads = self.a(x).reshape([x.shape[0], 4, 2]).repeat_interleave(2, axis=1)
+        return x + self.b(heads.reshape([x.shape[0], 16]))
+net = paddle.nn.Sequential(Picks(), Picks())
+x = paddle.randn([8, 8])
+want = net(x).numpy()
+mesh = dist.ProcessMesh(np.arange(8).reshape(2, 2, 2), dim_names=["pp", "dp", "mp"])
+plan = {".*.a": dist.ColWiseParallel(), ".*.b": dist.RowWiseParallel()}
+dist.set_mesh(None)
+dist.parallelize(net, None, mesh, {"pp_config": {"split_spec": ""}, "mp_config": {"parallelize_plan": plan}})
+x = dist.shard_tensor(x, mesh, [dist.Replicate(), dist.Shard(0)])
+np.testing.assert_allclose(net(x).numpy(), want, rtol=1e-5, atol=1e-6)
 """,
-        4,
     )
 
 

@@ -105,6 +105,34 @@ def test_what_is_no_pair_stays_whole():
     assert plan(nn.Linear(4, 2), InputSpec([8, 4]), 4).best.dp == 4  # nothing repeats
 
 
+class Rotary(nn.Layer):
+    """Attention as in Llama: rotary positions, two heads share keys and values, products by hand; a gated product."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v, self.o = nn.Linear(32, 32), nn.Linear(32, 16), nn.Linear(32, 16), nn.Linear(32, 32)
+        self.gate, self.up, self.down = nn.Linear(32, 64), nn.Linear(32, 64), nn.Linear(64, 32)
+
+    def forward(self, x):
+        q, k, v = (f(x).reshape([0, 0, -1, 8]) for f in (self.q, self.k, self.v))
+        q, k = (t * 0.5 + paddle.concat([-t[..., 4:], t[..., :4]], axis=-1) * 0.5 for t in (q, k))
+        k, v = k.repeat_interleave(2, axis=2), v.repeat_interleave(2, axis=2)
+        q, k, v = (t.transpose([0, 2, 1, 3]) for t in (q, k, v))
+        weights = F.softmax(paddle.matmul(q, k, transpose_y=True), axis=-1)
+        x = x + self.o(paddle.matmul(weights, v).transpose([0, 2, 1, 3]).reshape([0, 0, 32]))
+        return x + self.down(F.silu(self.gate(x)) * self.up(x))
+
+
+def test_heads_by_hand():
+    net = nn.Sequential(*[Rotary() for _ in range(2)])
+    found = plan(net, InputSpec([8, 4, 32]), 4).outline
+    assert dict(found.pairs) == {
+        **{f"*.{n}.weight": "column" for n in ("q", "k", "v", "gate", "up")},
+        **{f"*.{n}.weight": "row" for n in ("o", "down")},
+    }
+    assert max(t for t in (1, 2, 4, 8) if all(d % t == 0 for d in found.degrees)) == 2  # heads of keys
+
+
 def test_ranking():
     cluster = Cluster(8, memory=2.0**40)
     found, net = small(cluster)

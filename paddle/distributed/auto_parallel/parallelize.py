@@ -158,10 +158,11 @@ def _apply_plans(model: Layer, mesh: ProcessMesh, plans: dict[str, Any]) -> None
         if not isinstance(key, str) or not all(isinstance(p, PlanBase) for p in several):
             raise errors.TypeError_(f"parallelize: a plan maps names to plans, got {key!r}: {plan!r}")
         listed.append((key, several))
-    for name, layer in model.named_sublayers():
+    for name, layer in model.named_sublayers(include_self=True):
         for key, several in listed:
             pattern, _, last = key.rpartition(".")
-            names = [last] if pattern and isinstance(getattr(layer, last, None), Tensor) else []
+            own = last in layer._parameters and (pattern or not name)
+            names = [last] if own else []
             if not names:
                 pattern = key
             if pattern == name or re.fullmatch(pattern, name):

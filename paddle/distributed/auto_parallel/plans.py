@@ -119,10 +119,10 @@ class PlanBase:
         placements[mesh._axis("mp")] = Shard(dims[param.ndim])
         _move_to(param, mesh, placements)
 
-    def _check(self, layer: Any) -> None:
+    def _check(self, layer: Any, names: list[str]) -> None:
         if not isinstance(layer, Layer):
             raise errors.TypeError_(f"{type(self).__name__}: a Layer is expected, got {errors.describe(layer)}")
-        if not isinstance(layer, (Linear, Embedding)):
+        if not names and not isinstance(layer, (Linear, Embedding)):
             errors.warn(
                 f"{type(self).__name__} is for Linear and Embedding; {type(layer).__name__} has its weight cut too"
             )
@@ -152,7 +152,7 @@ class ColWiseParallel(PlanBase):
 
     def apply(self, layer: Layer, process_mesh: ProcessMesh, shard_param_list: list[str]) -> None:
         """Change the layer."""
-        self._check(layer)
+        self._check(layer, shard_param_list)
         for name in dict.fromkeys(shard_param_list or ["weight", "bias"]):
             self._cut(layer, process_mesh, name, {2: 1, 1: 0})
         if self.gather_output:
@@ -179,7 +179,7 @@ class RowWiseParallel(PlanBase):
 
     def apply(self, layer: Layer, process_mesh: ProcessMesh, shard_param_list: list[str]) -> None:
         """Change the layer."""
-        self._check(layer)
+        self._check(layer, shard_param_list)
         names = [n for n in dict.fromkeys(shard_param_list) if n != "bias"] or ["weight"]
         for name in names:
             self._cut(layer, process_mesh, name, {2: 0})

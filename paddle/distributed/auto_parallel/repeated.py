@@ -183,6 +183,8 @@ def run_blocks(template: Template, schedule: Schedule, words: Any, inputs: list,
         return stage(x, others, jnp.arange(length), stacked)
     if schedule.use is not None or not schedule.batch or schedule.mesh is None:
         return _pipeline(schedule, stage, x, others, stacked, length)
+    if _gathers(jax.make_jaxpr(lambda x, o, p: layer(x, o, jnp.int32(0), p))(x, others, [a[0] for a in stacked]).jaxpr):
+        return _pipeline(schedule, stage, x, others, stacked, length)
     # Over the axes of batches each place runs by itself, so that gradients of parameters are added up once, at the end; XLA
     # alone adds them up in every turn.
     cut = PartitionSpec(schedule.batch)
@@ -208,6 +210,20 @@ def run_blocks(template: Template, schedule: Schedule, words: Any, inputs: list,
         check_vma=False,
     )
     return part(x, others, stacked)
+
+
+def _gathers(jaxpr: Any) -> bool:
+    """Whether a computation picks elements by their numbers: with some axes of a mesh under a shard_map XLA ends the process
+    when it splits that over the others."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name.startswith(("gather", "scatter", "sort")):
+            return True
+        for value in equation.params.values():
+            for inner in value if isinstance(value, (tuple, list)) else (value,):
+                inner = getattr(inner, "jaxpr", inner)
+                if hasattr(inner, "eqns") and _gathers(inner):
+                    return True
+    return False
 
 
 @jax.custom_vjp

@@ -152,7 +152,7 @@ class Plan:
                 key = start + (r"\." + re.escape(inner) if inner else "")
             else:
                 layer, key = layers[owner], re.escape(owner)
-            plans[key if isinstance(layer, (Linear, Embedding)) else f"{key}.{attribute}"] = plan
+            plans[key if isinstance(layer, (Linear, Embedding)) else f"{key}.{attribute}".lstrip(".")] = plan
         if plans:
             config["mp_config"] = {"parallelize_plan": plans}
         if c.pp > 1:
