@@ -80,11 +80,13 @@ class Program:
         until = time.monotonic() + 15
         while (left := processes(self.process.pid)) and time.monotonic() < until:
             time.sleep(0.05)
+        while (named := set(os.listdir("/dev/shm")) - self.shm) and time.monotonic() < until:
+            time.sleep(0.05)  # those of other programs come and go
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         if exc[0] is None:
             assert not left
-            assert set(os.listdir("/dev/shm")) <= self.shm
+            assert not named
 
     def line(self):
         return self.process.stdout.readline().strip()
@@ -153,6 +155,7 @@ def test_deaths_of_workers(tmp_path):
 
 def test_waiting_no_longer_than_the_limit(tmp_path):
     text = """
+    paddle.io.pool._PATIENCE = 0.5
     start = time.monotonic()
     said = failure(Each(lambda i: time.sleep(60 * (i == 2))), num_workers=2, timeout=0.5, collate_fn=len)
     assert "timeout=0.5" in said and time.monotonic() - start < 10
@@ -277,13 +280,17 @@ def test_ending_in_the_midst(tmp_path):
         "threading.Thread(target=lambda: [time.sleep(0.01) for _ in batches], daemon=True).start(); time.sleep(0.2)",
         "cycle = [batches]; cycle.append(cycle); del batches, cycle",
     )
+    programs = []
     for end, status in zip(ends, (1, 4, 0, 0, 0)):
         text = f"""
         batches = iter(DataLoader(Each(lambda i: np.ones(50_000), 10**4), num_workers=2, persistent_workers=True))
         next(batches)
         {end}
         """
-        with Program(tmp_path, textwrap.dedent(text), head=textwrap.dedent(HEAD)) as program:
+        (folder := tmp_path / str(len(programs))).mkdir()
+        programs.append((Program(folder, textwrap.dedent(text), head=textwrap.dedent(HEAD)), status))
+    for program, status in programs:
+        with program:
             _, error = program.end(status)
             assert error.count("Traceback") == (status == 1), error
 
@@ -374,7 +381,7 @@ def test_loaders_in_loaders(tmp_path):
     run(tmp_path, text)
 
 
-def test_two_hundred_forks_amid_computation(tmp_path):
+def test_a_hundred_forks_amid_computation(tmp_path):
     """XLA's threads are in the midst of matrix products, and Python's of dispatch, whenever a worker starts."""
     text = """
     stop, rounds = threading.Event(), [0, 0]
@@ -386,7 +393,7 @@ def test_two_hundred_forks_amid_computation(tmp_path):
     threads = [threading.Thread(target=compute, args=(k,)) for k in range(2)]
     for t in threads: t.start()
     data = Each(lambda i: (paddle.to_tensor(np.full(3, i)), i), 8)
-    for _ in range(50):
+    for _ in range(25):
         assert [int(i.sum()) for _, i in DataLoader(data, batch_size=2, num_workers=4)] == [1, 5, 9, 13]
     stop.set()
     for t in threads: t.join()
