@@ -122,7 +122,10 @@ class ShardedSteps:
             bucket.take()
         if self._offload:
             self._move("device")
-        super()._apply(pairs, skip)  # type: ignore[misc]
+        if pairs:
+            super()._apply(pairs, skip)  # type: ignore[misc]
+        else:  # a clipping rule that asks the other processes takes part here too
+            self._clip_by_hand([])  # type: ignore[attr-defined]
         if self._offload:
             self._move("pinned_host")
         for bucket in buckets:
