@@ -37,7 +37,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from . import flags, heap
+from . import errors, flags, heap
 from .compile import REWRITES, background
 from .deferred import Deferred, present
 from .modes import Watch, modes
@@ -123,6 +123,10 @@ class Segment:
         self.start = time.perf_counter()
 
     def run(self) -> None:
+        if Watch.forked:
+            raise errors.RuntimeError_(
+                "the computation of a tensor waited in another thread when this process was forked; read it before"
+            )
         self.capture.cut(self)
 
     def close(self) -> None:
