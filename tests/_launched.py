@@ -65,7 +65,9 @@ ids = paddle.static.data("ids", [None, 4], "int64")
 rows = paddle.static.nn.sparse_embedding(ids, [1 << 30, 1], param_attr="table")
 w = paddle.static.create_parameter([1], "float32", name="w")
 loss = ((rows.sum(1) + w - 1.0) ** 2).mean()
-fleet.distributed_optimizer(paddle.optimizer.SGD(0.02)).minimize(loss)
+strategy = fleet.DistributedStrategy()
+strategy.a_sync = False
+fleet.distributed_optimizer(paddle.optimizer.SGD(0.02), strategy).minimize(loss)
 kind = "server" if fleet.is_server() else "worker"
 number = fleet.server_index() if fleet.is_server() else fleet.worker_index()
 with open(f"{kind}.{number}.part", "w") as f:

@@ -103,7 +103,9 @@ import numpy as np
 import paddle, paddle.distributed.fleet as fleet
 from paddle import nn
 
-fleet.init(fleet.PaddleCloudRoleMaker(is_collective=False))
+strategy = fleet.DistributedStrategy()
+strategy.a_sync = False
+fleet.init(fleet.PaddleCloudRoleMaker(is_collective=False), strategy=strategy)
 if fleet.is_server():
     fleet.init_server()
     fleet.run_server()
