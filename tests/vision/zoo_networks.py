@@ -77,7 +77,7 @@ def run(paddle, name):
 
 def edge(name):
     """Of a picture that every network with this name takes, as small as possible."""
-    if any(part in name for part in ("levit", "googlenet", "alexnet", "gvt")):
+    if any(part in name for part in ("levit", "googlenet", "alexnet", "gvt", "efficientformer")):
         return 224
     if (found := re.search(r"_(224|256|336|384|448|512)$", name)) is not None:
         return int(found[1])
