@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..engine import capture, place
+from ..engine import capture, errors, meshed, place
 
 
 def free_port(host: str = "") -> int:
@@ -23,10 +23,19 @@ def free_port(host: str = "") -> int:
         return s.getsockname()[1]
 
 
+def _internals() -> tuple[Any, Any, Any]:
+    """JAX's modules in which processes are connected; `jax.distributed` refuses that once something was computed."""
+    try:
+        from jax._src import distributed, xla_bridge
+        from jax._src.lib import _jax
+    except ImportError as e:
+        raise errors.NotImplemented_(f"several processes with JAX {jax.__version__}: {e}") from None
+    return distributed, xla_bridge, _jax
+
+
 def start_service(size: int) -> tuple[Any, int]:
     """The service through which XLA's processes find each other, and its port; it runs as long as it is held."""
-    from jax._src.lib import _jax
-
+    _jax = _internals()[2]
     port = free_port()
     address = f"[::]:{port}" if socket.has_dualstack_ipv6() else f"0.0.0.0:{port}"
     # how long a process may be silent is decided elsewhere (see `world`)
@@ -36,9 +45,7 @@ def start_service(size: int) -> tuple[Any, int]:
 
 def connect(address: str, rank: int, size: int, timeout: float) -> None:
     """Make this process number `rank` of the `size` that use the service at an address."""
-    from jax._src import distributed, xla_bridge
-    from jax._src.lib import _jax
-
+    distributed, xla_bridge, _jax = _internals()
     state = distributed.global_state
     state.coordinator_address = address
     state.client = _jax.get_distributed_runtime_client(
@@ -104,6 +111,4 @@ def _exchange(holder: Any, new: dict[int, Any]) -> None:
 
 def free_to_move(array: Any) -> Any:
     """The array without JAX's mark that it has to stay on its device: executables distinguish the two."""
-    from jax._src.array import ArrayImpl
-
-    return ArrayImpl(array.aval, array.sharding, [array], committed=False, _skip_checks=True)
+    return meshed.as_array(array.aval, array.sharding, array, False)

@@ -14,6 +14,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 
@@ -32,7 +33,7 @@ except ImportError:
 
 
 _PARENT_DEATH_SIGNAL = 1  # of prctl(2)
-_prctl = getattr(ctypes.CDLL(None), "prctl", None)
+_prctl: Any = getattr(ctypes.CDLL(None), "prctl", None)
 _binding: int | None = None  # the thread whose children end with this process
 _kept: list[jax.Array] = []  # what exists at the fork: freeing an array takes a lock of it
 

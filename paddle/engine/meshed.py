@@ -16,6 +16,23 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from . import errors
+
+try:  # the public way checks each array anew, which costs 50 us
+    from jax._src.array import ArrayImpl
+
+    def as_array(aval: Any, sharding: Any, part: Any, committed: bool) -> Any:
+        """The array of this description whose only part in this process is an array of one device.
+
+        Args:
+            committed: whether it has to stay where it is; executables distinguish the two.
+        """
+        return ArrayImpl(aval, sharding, [part], committed=committed, _skip_checks=True)
+except ImportError:
+
+    def as_array(aval: Any, sharding: Any, part: Any, committed: bool) -> Any:
+        return jax.make_array_from_single_device_arrays(aval.shape, sharding, [part])
+
 
 class OverMesh:
     """A function of arrays, compiled for the processes of a mesh, all of which call it.
@@ -47,19 +64,13 @@ class OverMesh:
             array = jnp.asarray(array)
         if array.devices() != {self._home}:
             array = jax.device_put(array, self._home)
-        return _array(array.aval, self._sharding, array, True)
+        return as_array(array.aval, self._sharding, array, True)
 
 
 def _own(array: Any) -> Any:
     """What this process has of a result, an ordinary array."""
-    part = array._arrays[0]
-    return _array(array.aval, part.sharding, part, False)
-
-
-def _array(aval: Any, sharding: Any, array: Any, committed: bool) -> Any:
-    from jax._src.array import ArrayImpl
-
-    return ArrayImpl(aval, sharding, [array], committed=committed, _skip_checks=True)
+    part = array.addressable_shards[0].data
+    return as_array(array.aval, part.sharding, part, False)
 
 
 def compiled(function: Callable, mesh: Mesh | None, donated: tuple[int, ...] = ()) -> Callable:
@@ -73,7 +84,9 @@ def axes_of(mesh: Mesh | None) -> Iterator[None]:
     if mesh is None:
         yield
         return
-    from jax._src.core import extend_axis_env_nd
-
+    try:
+        from jax._src.core import extend_axis_env_nd
+    except ImportError:
+        raise errors.NotImplemented_(f"collectives in programs with JAX {jax.__version__}") from None
     with extend_axis_env_nd(list(mesh.shape.items())):
         yield
