@@ -42,4 +42,6 @@ def test_example(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(example, out=lines.append)
+    if paddle.distributed.is_initialized():
+        paddle.distributed.destroy_process_group()
     assert not lines, "".join(lines)

@@ -332,6 +332,7 @@ def save_for_ever(path, start):
         dist.save_state_dict({**state, "number": number}, path, async_save=number % 2 == 0)
 
 
+@pytest.mark.slow
 def test_killed_fifty_times(tmp_path):
     context = multiprocessing.get_context("forkserver")  # imports paddle once
     context.set_forkserver_preload(["paddle", "paddle.distributed.flex_checkpoint.dcp.save_state_dict"])

@@ -402,6 +402,8 @@ def test_a_collective_compiles_once_and_its_result_is_like_any_other_tensor(job)
 
 # ---- one process ----
 def test_before_the_start():
+    if dist.is_initialized():  # by a test before
+        dist.destroy_process_group()
     assert not dist.is_initialized() and dist.get_rank() == 0 and dist.get_world_size() == 1 and dist.is_available()
     with pytest.raises(RuntimeError, match="init_parallel_env"):
         dist.all_reduce(paddle.ones([2]))

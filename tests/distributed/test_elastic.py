@@ -97,6 +97,7 @@ def test_a_killed_process_is_started_again(tmp_path, uninterrupted):
     same(weights(tmp_path), uninterrupted)
 
 
+@pytest.mark.slow
 def test_fewer_processes_go_on(tmp_path, uninterrupted):
     master = f"127.0.0.1:{free_ports(1, None)[0]}"
     flags = ("--nnodes", "1:2", "--master", master, "--elastic_timeout", "3")
@@ -138,6 +139,7 @@ def test_a_queue_gives_each_job_to_one_worker():
     assert two.open_jobs() == [] and two.result(1) == {"code": 0}
 
 
+@pytest.mark.slow
 def test_a_job_whose_worker_is_killed_goes_to_another(tmp_path, uninterrupted):
     from job_queue import JobQueue
 

@@ -73,8 +73,8 @@ def train(rank, degrees):
 @pytest.mark.parametrize(
     "job, degrees",
     [
-        (4, {"dp_degree": 1, "sharding_degree": 2, "mp_degree": 2}),
-        (4, {"dp_degree": 1, "sharding_degree": 2, "pp_degree": 2}),
+        pytest.param(4, {"dp_degree": 1, "sharding_degree": 2, "mp_degree": 2}, marks=pytest.mark.slow),
+        pytest.param(4, {"dp_degree": 1, "sharding_degree": 2, "pp_degree": 2}, marks=pytest.mark.slow),
         (8, {"dp_degree": 2, "mp_degree": 2, "pp_degree": 2}),
     ],
     indirect=["job"],

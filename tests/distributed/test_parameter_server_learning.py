@@ -20,6 +20,7 @@ def alone(tmp_path_factory):
     return json.loads((folder / "alone.json").read_text())["auc"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["sync", "async", "geo"])
 def test_two_servers_and_two_workers_learn_as_much_as_one_process(tmp_path, alone, mode):
     flags = ("--server_num", "2", "--trainer_num", "2")

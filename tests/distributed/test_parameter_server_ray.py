@@ -13,6 +13,7 @@ ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
+@pytest.mark.slow
 def test_a_job_learns_the_same_over_both_transports(tmp_path):
     found = []
     for kind in ("", "ray"):

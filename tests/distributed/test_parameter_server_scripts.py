@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 
 import paddle
 from paddle import static
@@ -99,6 +100,7 @@ def write_files(folder):
     return numbers.astype("float32"), ids, labels
 
 
+@pytest.mark.slow
 def test_train_save_and_go_on(tmp_path):
     numbers, ids, labels = write_files(tmp_path)
     code, out, err = finish(launch(tmp_path, "script.py", flags=("--server_num", "1", "--trainer_num", "2")))

@@ -217,6 +217,7 @@ assert not any(p.is_initialized() for p in net.parameters())
     )
 
 
+@pytest.mark.slow
 def test_applied_plans_equal_one_device(tmp_path):
     on_devices(
         tmp_path,
