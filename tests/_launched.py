@@ -43,7 +43,7 @@ def alive(pid):
         return False
 
 
-def wait_for(condition, seconds=100):
+def wait_for(condition, seconds=120):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

@@ -1,6 +1,7 @@
 """Distributed training. The parts are imported when they are first used."""
 
-from importlib import import_module as _import_module
+from ..utils.lazy import names_of as _names_of
+from ..utils.lazy import on_demand as _on_demand
 
 _WHERE = {
     "auto_parallel": """Partial Placement ProcessMesh ReduceType Replicate Shard dtensor_from_fn get_mesh reshard set_mesh
@@ -36,7 +37,7 @@ _WHERE = {
     "store": "TCPStore",
 }
 _MODULES = frozenset("auto_parallel communication context_parallel fleet parallel rpc sharding utils".split())
-_NAMES = {name: where for where, names in _WHERE.items() for name in names.split()}
+_NAMES = _names_of(_WHERE)
 
 __all__ = sorted({*_NAMES, *_MODULES} - {"Group", "TCPStore"})
 
@@ -51,16 +52,4 @@ def is_available() -> bool:
     return True
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES, *_MODULES})
-
-
-def __getattr__(name: str):
-    if name in _NAMES:
-        found = globals()[name] = getattr(_import_module(f"{__name__}.{_NAMES[name]}"), name)
-        return found
-    if name in _MODULES:
-        return _import_module(f"{__name__}.{name}")
-    raise AttributeError(
-        f"module 'paddle.distributed' has no attribute {name!r}: no part of the API, or not built yet (docs/status.md)"
-    )
+__getattr__, __dir__ = _on_demand(__name__, _WHERE, _MODULES)

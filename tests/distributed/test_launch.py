@@ -13,6 +13,8 @@ import paddle
 import paddle.distributed as dist
 from paddle.distributed.launch.main import free_ports
 
+from _launched import alive, finish, wait_for
+
 ROOT = Path(paddle.__file__).parents[1]
 
 
@@ -25,28 +27,6 @@ def start(folder, script, *flags, arguments=(), logs="logs"):
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-
-
-def finish(process, timeout=200):
-    out, err = process.communicate(timeout=timeout)
-    return process.returncode, out, err
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def wait_for(condition, seconds=120):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
 
 
 SHOW = """
@@ -231,7 +211,7 @@ def train(scale, fail):
 
 SPAWN = f"""
 import sys
-sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(ROOT)!r}]
+sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1]), str(ROOT)]!r}
 import paddle.distributed as dist
 from test_launch import train
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Models whose parts are spread over processes. The kinds are imported when they are first used."""
 
-from importlib import import_module as _import_module
+from ....utils.lazy import on_demand as _on_demand
 
 _WHERE = {
     "meta_parallel_base": "MetaParallelBase",
@@ -17,22 +17,8 @@ _WHERE = {
     "sharding_parallel": "ShardingParallel",
     "tensor_parallel": "TensorParallel",
 }
-_NAMES = {name: where for where, names in _WHERE.items() for name in names.split()}
 _MODULES = {where.split(".")[0] for where in _WHERE} | {"sharding", "pp_utils"}
 
 __all__: list[str] = []
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES})
-
-
-def __getattr__(name: str):
-    if name in _NAMES:
-        found = globals()[name] = getattr(_import_module(f"{__name__}.{_NAMES[name]}"), name)
-        return found
-    if name in _MODULES:
-        return _import_module(f"{__name__}.{name}")
-    raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}: no part of the API, or not built yet (docs/status.md)"
-    )
+__getattr__, __dir__ = _on_demand(__name__, _WHERE, _MODULES)

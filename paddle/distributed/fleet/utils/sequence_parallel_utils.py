@@ -22,7 +22,7 @@ from ... import fleet
 from ...communication.differentiable import carry, plain
 from ...communication.group import Group, is_initialized
 from ..layers.mpu import mp_ops
-from ..layers.mpu.mp_layers import ParallelLayer
+from ..layers.mpu.mp_layers import ColumnParallelLinear, RowParallelLinear
 from .hybrid_parallel_util import fused_allreduce_gradients_with_group
 
 __all__: list[str] = []
@@ -222,7 +222,7 @@ class SPInnerOverlapLinear(PyLayer):
         return (slope, of_weight, gradients.sum(0)) if ctx.biased else (slope, of_weight)
 
 
-class ColumnSequenceParallelLinear(ParallelLayer):
+class ColumnSequenceParallelLinear(ColumnParallelLinear):
     """`ColumnParallelLinear` whose input is this process's part of the sequence: [length / processes, batch, in_features]
     -> [length, batch, out_features / processes].
 
@@ -239,8 +239,6 @@ class ColumnSequenceParallelLinear(ParallelLayer):
         ValueError: a single process, `gather_output=True`, a number that cannot be divided.
     """
 
-    _split_axes = {"weight": 1, "bias": 0}
-
     def __init__(
         self,
         in_features,
@@ -252,15 +250,13 @@ class ColumnSequenceParallelLinear(ParallelLayer):
         mp_group=None,
         name=None,
     ):
-        super().__init__(mp_group, name)
+        super().__init__(
+            in_features, out_features, weight_attr, has_bias, gather_output, fuse_matmul_bias, mp_group, name
+        )
         if not self.is_mp:
             raise errors.ValueError_("ColumnSequenceParallelLinear: mp_degree must be at least 2, got 1")
         if gather_output:
             raise errors.ValueError_("ColumnSequenceParallelLinear: gather_output must be False, got True")
-        self.output_size_per_partition = self._share(out_features, "out_features")
-        self.gather_output, self.fuse_matmul_bias = gather_output, fuse_matmul_bias
-        self.weight = self._part([in_features, self.output_size_per_partition], 1, weight_attr)
-        self.bias = self._mark(self._zeros(self.output_size_per_partition), 0) if has_bias else None
         self.recompute_allgather = fleet.fleet._user_defined_strategy.hybrid_configs["mp_configs"].recompute_allgather
 
     def forward(self, x: Tensor) -> Tensor:
@@ -270,7 +266,7 @@ class ColumnSequenceParallelLinear(ParallelLayer):
         return F.linear(AllGatherOp.apply(x, group), self.weight, self.bias)
 
 
-class RowSequenceParallelLinear(ParallelLayer):
+class RowSequenceParallelLinear(RowParallelLinear):
     """`RowParallelLinear` whose output is this process's part of the sequence: [length, batch, in_features / processes]
     -> [length / processes, batch, out_features].
 
@@ -288,8 +284,6 @@ class RowSequenceParallelLinear(ParallelLayer):
         ValueError: `input_is_parallel=False`, a number that cannot be divided.
     """
 
-    _split_axes = {"weight": 0}
-
     def __init__(
         self,
         in_features,
@@ -301,14 +295,11 @@ class RowSequenceParallelLinear(ParallelLayer):
         mp_group=None,
         name=None,
     ):
-        super().__init__(mp_group, name)
         if not input_is_parallel:
             raise errors.ValueError_("RowSequenceParallelLinear: input_is_parallel must be True, got False")
-        self.in_features, self.out_features = in_features, out_features
-        self.input_size_per_partition = self._share(in_features, "in_features")
-        self.input_is_parallel, self.fuse_matmul_bias = input_is_parallel, fuse_matmul_bias
-        self.weight = self._part([self.input_size_per_partition, out_features], 0, weight_attr)
-        self.bias = self._zeros(out_features) if has_bias else None
+        super().__init__(
+            in_features, out_features, weight_attr, has_bias, input_is_parallel, fuse_matmul_bias, mp_group, name
+        )
         if has_bias and self.is_mp:
             mark_as_sequence_parallel_parameter(self.bias)
 
