@@ -40,9 +40,9 @@ class MultiprocessContext:
         end = None if timeout is None else time.monotonic() + timeout
         waiting = {p.sentinel: i for i, p in enumerate(self.processes) if p.exitcode is None}
         while True:
-            for i, process in enumerate(self.processes):
-                if process.exitcode not in (None, 0):
-                    self._fail(i)
+            failed = [i for i, process in enumerate(self.processes) if process.exitcode not in (None, 0)]
+            if failed:
+                self._fail(failed)
             waiting = {s: i for s, i in waiting.items() if self.processes[i].exitcode is None}
             if not waiting:
                 if self._held:
@@ -54,7 +54,8 @@ class MultiprocessContext:
                 return False
             multiprocessing.connection.wait(list(waiting), left)
 
-    def _fail(self, number: int) -> None:
+    def _fail(self, failed: list[int]) -> None:
+        """End the others and raise the error of the process that failed first: what followed is due to it."""
         for process in self.processes:
             if process.is_alive():
                 process.terminate()
@@ -64,10 +65,19 @@ class MultiprocessContext:
             if process.is_alive():
                 process.kill()
                 process.join()
-        text = None
-        with contextlib.suppress(EOFError, OSError):
-            if self._pipes[number].poll():
-                text = self._pipes[number].recv()
+        said: dict[int, tuple[float, str]] = {}
+        for number, pipe in enumerate(self._pipes):
+            with contextlib.suppress(EOFError, OSError):
+                if pipe.poll():
+                    said[number] = pipe.recv()
+
+        def when(number: int) -> float:  # a process that ends because of another one says nothing and has no signal
+            if number in said:
+                return said[number][0]
+            return 0.0 if self.processes[number].exitcode < 0 else float("inf")
+
+        number = min({*failed, *said}, key=when)
+        text = said[number][1] if number in said else None
         code = self.processes[number].exitcode
         how = f"ended by signal {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         if text is not None:
@@ -92,7 +102,7 @@ def _run(function: Callable, args: tuple, environment: dict[str, str], pipe: Any
         if isinstance(error, SystemExit) and error.code in (0, None):
             world.leave()
             return
-        pipe.send(traceback.format_exc())
+        pipe.send((time.time(), traceback.format_exc()))
         pipe.close()
         sys.stdout.flush()
         sys.stderr.flush()
