@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import paddle
 from paddle.engine.modes import set_mode
@@ -74,3 +75,8 @@ def _check_grad(f, arrays, order, rtol, atol):
             return sum((g * g).sum() for g in grads if g is not None and not g.stop_gradient)
 
         compare_all(squared)
+
+
+def sampled(names):
+    """Parameters of a test, of which only each third is tried without `-m slow`."""
+    return [name if i % 3 == 0 else pytest.param(name, marks=pytest.mark.slow) for i, name in enumerate(names)]
