@@ -84,7 +84,7 @@ FLOATS, COMPLEX = ["float16", "bfloat16", "float32", "float64"], ["complex64", "
 WHOLE = ["bool", "uint8", "int8", "int16", "int32", "int64"]
 
 
-@pytest.mark.parametrize("shape", [[2], []])
+@pytest.mark.parametrize("shape", [[2], pytest.param([], marks=pytest.mark.slow)])
 def test_operators_promote_alike_for_every_pair_of_types(shape):
     """What `x + y` gives every arithmetic operator gives, in both orders, or all raise TypeError."""
     ones = {name: paddle.ones(shape).astype(name) for name in WHOLE + FLOATS + COMPLEX}
