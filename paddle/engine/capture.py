@@ -525,7 +525,8 @@ class Capture:
         def captured(*arrays):
             return _walk(steps, arrays, live, lambda unit, given: unit.call(*given))
 
-        rewritten = functools.reduce(lambda f, rewrite: rewrite([s.unit for s in steps], f), REWRITES, captured)
+        units = [step.unit for step in steps]
+        rewritten = functools.reduce(lambda f, rewrite: rewrite(units, f), REWRITES, captured)
         try:
             compiled = jax.jit(rewritten, donate_argnums=donated).lower(*specs).compile()
             heap.needs(getattr(compiled.memory_analysis(), "temp_size_in_bytes", 0))

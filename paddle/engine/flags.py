@@ -34,6 +34,11 @@ _defaults: dict[str, Any] = {
 }
 
 
+def switched_on(variable: str) -> bool:
+    """Whether an environment variable leaves on what is on by default."""
+    return os.environ.get(variable, "1").lower() not in ("0", "off", "false", "no")
+
+
 def _level(text: str) -> int:
     return int(text) if text.isdecimal() else int(text.lower() in ("true", "yes", "on"))
 

@@ -10,15 +10,14 @@ heap, too, and stay with the process; the heap then lies in a range that the sys
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from typing import Any
 
+from . import flags
+
 LARGE = 32 << 20  # bytes; glibc keeps smaller blocks by itself
 RESERVED = (2 << 30) - (64 << 20)  # bytes of address space, of which only what is used takes memory
-KEPT = (
-    1 << 31
-) - 1  # free bytes at the end of the heap from which on they are given back; the largest that glibc takes
+KEPT = (1 << 31) - 1  # free bytes at the end of the heap that are not given back; the most that glibc takes
 _LARGE_PAGE = 2 << 20
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX, _MADV_HUGEPAGE = -1, -3, -4, -8, 14
 
@@ -40,10 +39,10 @@ _shared = _keeps = False
 def configure() -> None:
     """Have all threads share one heap, as those of threads cannot hold large blocks; once, before they start."""
     global _shared
-    wanted = os.environ.get("PADDLE_XLA_HEAP", "1").lower() not in ("0", "off", "false", "no")
     # the limits are those at which glibc arrives by itself after a while
     options = ((_M_ARENA_MAX, 1), (_M_MMAP_THRESHOLD, LARGE), (_M_TRIM_THRESHOLD, 2 * LARGE))
-    _shared = wanted and _glibc is not None and all(_glibc.mallopt(*o) for o in options)
+    wanted = _glibc is not None and flags.switched_on("PADDLE_XLA_HEAP")
+    _shared = wanted and all(_glibc.mallopt(*o) for o in options)
 
 
 def needs(size: int) -> None:
@@ -51,7 +50,8 @@ def needs(size: int) -> None:
     global _keeps
     if _shared and not _keeps and size >= LARGE:
         _keeps = bool(_glibc.mallopt(_M_MMAP_MAX, 0) and _glibc.mallopt(_M_TRIM_THRESHOLD, KEPT))
-        _reserve()
+        if _keeps:
+            _reserve()
 
 
 def _reserve() -> None:

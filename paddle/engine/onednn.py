@@ -105,7 +105,9 @@ def convolve(
 
 
 def switched_on() -> bool:
-    return os.environ.get("PADDLE_XLA_ONEDNN", "1").lower() not in ("0", "off", "false", "no")
+    from . import flags
+
+    return flags.switched_on("PADDLE_XLA_ONEDNN")
 
 
 def works(dtype: Any) -> bool:

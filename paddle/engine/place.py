@@ -281,7 +281,7 @@ def whole(array: Any) -> Any:
     if array.is_fully_addressable or array.is_fully_replicated:
         return array
     everywhere = jax.sharding.NamedSharding(array.sharding.mesh, jax.sharding.PartitionSpec())
-    return jax.jit(lambda a: a, out_shardings=everywhere)(array)
+    return _move(everywhere)(array)
 
 
 def spread(array: Any, sharding: jax.sharding.NamedSharding) -> Any:

@@ -96,26 +96,26 @@ def join(folder: Any, *names: str) -> str:
 
 def folders(path: Any) -> list[str]:
     """The names of the folders in a folder."""
-    path = local(path)
-    if not is_remote(path):
-        return sorted(entry.name for entry in os.scandir(path) if entry.is_dir())
-    system, inner = _system(path)
-    found = system.ls(inner, detail=True)
-    return sorted(e["name"].rstrip("/").rsplit("/", 1)[-1] for e in found if e["type"] == "directory")
+    return _names(path, "directory")
 
 
 def names(path: Any) -> list[str]:
     """The names of the files in a folder, none where there is no such folder."""
+    try:
+        return _names(path, "file")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _names(path: Any, kind: str) -> list[str]:
     path = local(path)
     if not is_remote(path):
-        return sorted(entry.name for entry in os.scandir(path) if entry.is_file()) if os.path.isdir(path) else []
+        with os.scandir(path) as entries:
+            return sorted(e.name for e in entries if (e.is_dir() if kind == "directory" else e.is_file()))
     system, inner = _system(path)
     system.invalidate_cache(inner)
-    try:
-        found = system.ls(inner, detail=True)
-    except FileNotFoundError:
-        return []
-    return sorted(e["name"].rsplit("/", 1)[-1] for e in found if e["type"] == "file")
+    found = system.ls(inner, detail=True)
+    return sorted(e["name"].rstrip("/").rsplit("/", 1)[-1] for e in found if e["type"] == kind)
 
 
 def remove(path: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +11,12 @@ import numpy as np
 import paddle.io as io
 
 from ....engine import errors
-from ....engine.tensor import Tensor
 from ....framework.io import load, save
 from ....nn import Layer
 from ....optimizer.optimizer import Optimizer
-from ..api import is_dist, unshard_dtensor
+from ..api import is_dist
 from ..dataloader import ShardDataloader, shard_dataloader
-from ..dist_model import DistModel
+from ..dist_model import DistModel, _whole
 from ..process_mesh import ProcessMesh, get_mesh
 from ..strategy import Strategy
 
@@ -130,9 +130,7 @@ class Engine:
         for epoch in range(epochs):
             self.to_mode("train")
             losses = []
-            for step, batch in enumerate(loader):
-                if steps_per_epoch is not None and step >= steps_per_epoch:
-                    break
+            for step, batch in enumerate(itertools.islice(loader, steps_per_epoch)):
                 inputs, labels = self._parts(batch, train_sample_split)
                 losses.append(self._dist(inputs, labels))
                 if verbose and step % log_freq == 0:
@@ -164,9 +162,7 @@ class Engine:
         losses = []
         for metric in self._metrics:
             metric.reset()
-        for step, batch in enumerate(loader):
-            if steps is not None and step >= steps:
-                break
+        for batch in itertools.islice(loader, steps):
             inputs, labels = self._parts(batch, valid_sample_split)
             self.to_mode("eval")
             losses.append(self._dist(inputs, labels))
@@ -199,9 +195,7 @@ class Engine:
         """For each batch the outputs as arrays, whole in every process."""
         loader = self.dataloader(test_data, batch_size, False, False, collate_fn, mode="predict")
         found = []
-        for step, batch in enumerate(loader):
-            if steps is not None and step >= steps:
-                break
+        for batch in itertools.islice(loader, steps):
             inputs, _ = self._parts(batch, test_sample_split)
             found.append([_whole(x).numpy() for x in self._dist(inputs).values()])
         return found
@@ -244,7 +238,3 @@ class Engine:
     def main_program(self) -> Any:
         """The program of the present mode."""
         return self._dist.dist_main_program()
-
-
-def _whole(x: Tensor) -> Tensor:
-    return unshard_dtensor(x) if is_dist(x) else x
