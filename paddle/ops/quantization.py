@@ -52,6 +52,92 @@ def fake_quantize(x, scale, bits, axis):
     return whole * scale / levels
 
 
+# ---- numbers as integers, and back: what converted models consist of ----
+
+FLOAT8 = {(4, 3): ("float8_e4m3fn", 448.0), (5, 2): ("float8_e5m2", 57344.0)}
+
+
+def storage(bits):
+    """(the type in which numbers of so many bits are kept, the largest of them); (4, 3) and (5, 2) are float8.
+
+    Raises:
+        ValueError: no int from 2 to 16, (4, 3) or (5, 2).
+    """
+    if bits in FLOAT8:
+        return FLOAT8[bits]
+    if not isinstance(bits, int) or not 2 <= bits <= 16:
+        raise errors.ValueError_(f"quantize_linear: bits must be an int from 2 to 16, (4, 3) or (5, 2), got {bits!r}")
+    return ("int8" if bits <= 8 else "int16"), float(_largest(bits))
+
+
+def _along(name, scale, x, axis):
+    """The scales, ready to broadcast: one for all, one for each index of `axis`, or [groups, N] for groups of rows."""
+    if scale.size == 1:
+        return scale.reshape(())
+    if scale.ndim == 2 and x.ndim == 2 and scale.shape[1] == x.shape[1] and x.shape[0] % scale.shape[0] == 0:
+        return jnp.repeat(scale, x.shape[0] // scale.shape[0], 0)
+    if axis is None or not -x.ndim <= axis < x.ndim or scale.shape != (x.shape[axis],):
+        raise errors.ValueError_(
+            f"{name}: scales of shape {list(scale.shape)} do not fit x of shape {list(x.shape)} along axis {axis}"
+        )
+    return scale.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+
+
+@nn_op(export=False, differentiable=False)
+def quantize_linear(x, scale, bits=8, axis=None):
+    """x as integers: clip(round(x * top / scale), -top - 1, top) with top = 2^(bits - 1) - 1, halves to even.
+
+    A `scale` is the magnitude that becomes `top` (the official meaning; the step of ONNX is scale / top).
+
+    Args:
+        x: any floating tensor.
+        scale: one number; shape [length of `axis`]; or, for x of shape [K, N], shape [groups, N].
+        bits: 2 to 8 give int8, to 16 int16; (4, 3) and (5, 2) float8.
+        axis: what several scales belong to.
+
+    Raises:
+        ValueError: scales that do not fit x, other bits.
+
+    Source: the official operator of this name, whose result is floating.
+
+    Example:
+        >>> from paddle.ops.quantization import quantize_linear
+        >>> quantize_linear(paddle.to_tensor([0.5, -9.0]), paddle.to_tensor(1.0)).tolist()
+        [64, -128]
+    """
+    dtype, top = storage(bits)
+    wide = x.astype(jnp.float32)
+    scale = _along("quantize_linear", scale.astype(jnp.float32), x, axis)
+    whole = top * (1 / jnp.where(scale <= 1e-30, scale + 1e-6, scale)) * wide
+    if bits in FLOAT8:
+        return jnp.clip(whole, -top, top).astype(dtype)
+    return jnp.clip(jnp.round(whole), -top - 1, top).astype(dtype)
+
+
+@nn_op(export=False, differentiable=False)
+def dequantize_linear(x, scale, bits=8, axis=None, dtype="float32"):
+    """Integers as numbers again: x * scale / top, the other direction of `quantize_linear`.
+
+    Args:
+        x: what it returned.
+        scale, bits, axis: what it was given.
+        dtype: of the result.
+
+    Raises:
+        ValueError: scales that do not fit x, other bits.
+
+    Source: the official operator of this name.
+
+    Example:
+        >>> from paddle.ops.quantization import dequantize_linear
+        >>> dequantize_linear(paddle.to_tensor([127, 0], "int8"), paddle.to_tensor(2.0)).tolist()
+        [2.0, 0.0]
+    """
+    _, top = storage(bits)
+    scale = _along("dequantize_linear", scale.astype(jnp.float32), x, axis)
+    return (x.astype(jnp.float32) * scale / top).astype(np.dtype(dtype))
+
+
 @nn_op(export=False, differentiable=False)
 def largest_magnitude(x, axis):
     """max |x|, over everything or for each index of `axis`; shape [1] or [length of the axis]."""

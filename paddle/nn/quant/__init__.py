@@ -7,7 +7,7 @@ from ...ops.quantization import (
     weight_only_linear,
     weight_quantize,
 )
-from . import quant_layers
+from . import format, qat, quant_layers
 from .functional_layers import (
     FloatFunctionalLayer,
     add,

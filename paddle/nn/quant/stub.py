@@ -22,3 +22,20 @@ class Stub(Layer):
 
     def forward(self, input):
         return input
+
+
+class QuanterStub(Layer):
+    """What `QAT` and `PTQ` put in the place of a Stub: the quanter of the stub, or that of the configuration.
+
+    Args:
+        layer: the Stub.
+        q_config: has `activation`, a factory of quanters, or None.
+    """
+
+    def __init__(self, layer, q_config):
+        super().__init__()
+        factory = layer._observer if layer._observer is not None else q_config.activation
+        self._observer = None if factory is None else factory._instance(layer)
+
+    def forward(self, input):
+        return input if self._observer is None else self._observer(input)
