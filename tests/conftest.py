@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 import paddle
@@ -11,3 +13,6 @@ def fresh_state():
     capture.install()
     yield
     paddle.set_default_dtype("float32")
+    world = sys.modules.get("paddle.distributed.world")
+    if world is not None and world.is_connected():  # a job of one process that a test began
+        paddle.distributed.destroy_process_group()
