@@ -31,6 +31,7 @@ _defaults: dict[str, Any] = {
     "FLAGS_low_precision_op_list": 0,
     "FLAGS_use_stride_kernel": True,
     "FLAGS_check_collectives": False,
+    "FLAGS_enable_auto_parallel_align_mode": False,
 }
 
 
