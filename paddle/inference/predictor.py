@@ -110,12 +110,12 @@ class Tensor:
     def shape(self) -> list[int]:
         """The shape of the array, or of the model's variable (-1 for lengths that vary) when there is none."""
         if self._array is None:
-            return list(self._shape) if self._shape is not None else [int(d) for d in self._raw.shape]
+            return list(self._shape) if self._shape is not None else [int(d) for d in self._value.shape]
         return list(self._array.shape)
 
     def type(self) -> DataType:
         """The type of the elements."""
-        return _BY_NAME[self._raw.dtype.name]
+        return _BY_NAME[self._value.dtype.name]
 
     def lod(self) -> list:
         return []

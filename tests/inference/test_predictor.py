@@ -86,6 +86,14 @@ def agree(found, wanted, tolerance=1e-5):
 
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("passes", [True, False])
+def test_handles_tell_shape_and_type_before_a_value(models):
+    prefix = models["words"][0]
+    predictor = inference.create_predictor(inference.Config(prefix + ".pdmodel", prefix + ".pdiparams"))
+    given, found = predictor.get_input_handle("x"), predictor.get_output_handle(predictor.get_output_names()[0])
+    assert (given.shape(), given.type()) == ([-1, 5], inference.DataType.INT64)
+    assert (found.shape(), found.type()) == ([-1, 3], inference.DataType.FLOAT32)
+
+
 def test_results_are_those_of_the_layer(models, name, passes):
     path, x, wanted = models[name]
     settings = config(path)
