@@ -142,7 +142,20 @@ from .device import (
 
 
 # Imported when they are first used: a part of the package, or the part that has a name.
-_LATER = ("audio", "callbacks", "fluid", "hapi", "inference", "profiler", "quantization", "reader", "text", "visual_log")
+_LATER = (
+    "audio",
+    "callbacks",
+    "fluid",
+    "hapi",
+    "inference",
+    "onnx",
+    "profiler",
+    "quantization",
+    "reader",
+    "serving",
+    "text",
+    "visual_log",
+)
 _LATER_NAMES = {"DataParallel": "distributed", "Model": "hapi", "flops": "hapi", "summary": "hapi"}
 
 
