@@ -114,3 +114,69 @@ class Partial(Placement):
 
     def __repr__(self) -> str:
         return f"Partial(reduce_type={self._type.name.removeprefix('kRed').upper()})"
+
+
+# ---- other notations ----
+def to_placements(dim_map: list[int], mesh: Any, partial_idx: Any = []) -> list[Placement]:
+    """Placements from the axis of the mesh over which each axis of a tensor is cut (-1: none), and the axes over which it
+    is partial.
+
+    Example:
+        >>> from paddle.distributed.auto_parallel.placement_type import to_placements
+        >>> to_placements([-1, 0], paddle.distributed.ProcessMesh([[0, 1]]))
+        [Shard(dim=1), Replicate()]
+    """
+    return dims_mapping_to_placements([[] if axis < 0 else [axis] for axis in dim_map], mesh, partial_idx)
+
+
+def dims_mapping_to_placements(
+    dim_map: list[list[int]], mesh: Any, partial_idx: Any = [], split_factor: Any = {}
+) -> list[Placement]:
+    """The same from a list of axes of the mesh for each axis of the tensor.
+
+    Raises ValueError where an axis of the mesh is used twice.
+    """
+    if split_factor:
+        raise errors.NotImplemented_("dims_mapping_to_placements: split_factor")
+    found: list[Placement] = [Replicate() for _ in mesh.shape]
+    for axis in partial_idx:
+        found[axis] = Partial()
+    for dim, axes in enumerate(dim_map):
+        for axis in axes:
+            if not isinstance(found[axis], Replicate):
+                raise errors.ValueError_(
+                    f"placements: axis {axis} of the mesh cannot be Shard({dim}) and {found[axis]} at once"
+                )
+            found[axis] = Shard(dim)
+    return found
+
+
+def to_dim_map(placements: list[Placement], tensor_dims: int) -> tuple[list[int], dict[int, ReduceType]]:
+    """(the axis of the mesh over which each axis is cut, or -1; the axes of the mesh over which it is partial, and how)."""
+    mapping, partial = placemetns_to_dist_status(placements, tensor_dims)
+    return [axes[-1] if axes else -1 for axes in mapping], partial
+
+
+def placemetns_to_dist_status(placements: list[Placement], tensor_dims: int, return_split_factor: bool = False) -> list:
+    """[the axes of the mesh over which each axis is cut, the axes over which it is partial and how]; the name is the
+    official one."""
+    mapping: list[list[int]] = [[] for _ in range(tensor_dims)]
+    partial = {}
+    for axis, placement in enumerate(placements):
+        if isinstance(placement, Shard):
+            mapping[placement.dim].append(axis)
+        elif isinstance(placement, Partial):
+            partial[axis] = placement.reduce_type()
+    return [mapping, partial, {}] if return_split_factor else [mapping, partial]
+
+
+def check_placements_equal(this: list[Placement], that: list[Placement]) -> bool:
+    """Whether two lists of placements mean the same: missing ones are `Replicate()`."""
+    longest = max(len(this), len(that))
+    pad = [[*p, *(Replicate() for _ in range(longest - len(p)))] for p in (this, that)]
+    return pad[0] == pad[1]
+
+
+def get_shard_spec(mesh: Any, placements: list[Placement], tensor_dims: int) -> list[str | None]:
+    """For each axis of a tensor the name of the axis of the mesh over which it is cut, or None."""
+    return [None if axis < 0 else mesh.dim_names[axis] for axis in to_dim_map(placements, tensor_dims)[0]]
