@@ -84,8 +84,6 @@ def agree(found, wanted, tolerance=1e-5):
         np.testing.assert_allclose(a.astype(np.float32), b, rtol=0, atol=tolerance * np.abs(b).max())
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("passes", [True, False])
 def test_handles_tell_shape_and_type_before_a_value(models):
     prefix = models["words"][0]
     predictor = inference.create_predictor(inference.Config(prefix + ".pdmodel", prefix + ".pdiparams"))
@@ -94,6 +92,8 @@ def test_handles_tell_shape_and_type_before_a_value(models):
     assert (found.shape(), found.type()) == ([-1, 3], inference.DataType.FLOAT32)
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("passes", [True, False])
 def test_results_are_those_of_the_layer(models, name, passes):
     path, x, wanted = models[name]
     settings = config(path)
