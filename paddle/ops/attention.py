@@ -78,7 +78,12 @@ def _attend_and_weigh(q, k, v, mask, causal, scale, drop):
     if shared != heads:
         k, v = (jnp.repeat(a, heads // shared, 2) for a in (k, v))
     q, k, v = (jnp.swapaxes(a, 1, 2) for a in (q, k, v))
-    scores = wide(matmul(q, k, transpose_y=True)) * scale
+    if q.dtype.itemsize < 4:
+        scores = wide(matmul(q, k, transpose_y=True)) * scale
+    else:
+        # XLA would fuse a later product with the difference from the maximum, without the rounding that the maximum has
+        # seen: from scores of 1e9 on they differ by more than exp can take
+        scores = matmul(q * scale, k, transpose_y=True)
     if mask is not None:
         scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == np.bool_ else scores + mask.astype(scores.dtype)
     if causal:

@@ -410,6 +410,12 @@ def test_attention_without_any_key_is_zero():
     assert y[0, 0].abs().sum().item() == 0 and np.isfinite(q.grad.numpy()).all()
 
 
+@pytest.mark.parametrize("size", [1e9, 4e11, 1e18])
+def test_attention_of_large_scores(size):
+    q, k = (R.randn(1, n, 8, 32).astype("float32") for n in (9, 49))
+    compare(F.scaled_dot_product_attention(t(q * size), t(k), t(k)), attention(q.astype("float64") * size, k, k), 1e-3)
+
+
 def test_attention_dropout():
     q = paddle.ones([1, 64, 1, 4])
     y = F.scaled_dot_product_attention(q, q, q, dropout_p=0.5).numpy()

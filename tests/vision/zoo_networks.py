@@ -1,7 +1,8 @@
 """One small network of each kind, and the numbers of parameters that are published for all.
 
     python tests/vision/zoo_networks.py record    # rewrites the results in zoo_networks.json
-    python tests/vision/zoo_networks.py check [NAME...]    # builds and runs every network of the library, in an hour
+    python tests/vision/zoo_networks.py check [NAME...]    # builds and runs every network of the library, in hours
+    python tests/vision/zoo_networks.py check --results FILE [NAME...]    # the same, without those that FILE has as passed
 
 The published numbers in zoo_networks.json are those of timm and torchvision. The results were recorded after every network
 named here had been compared with timm's from equal weights.
@@ -11,6 +12,7 @@ import json
 import math
 import re
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -84,11 +86,15 @@ def edge(name):
     return 28 if "convmixer" in name else 96 if name == "inception_v3" else 64
 
 
-def check(paddle, names):
-    """Builds and runs the networks; the names of those that fail."""
+def check(paddle, names, results=None):
+    """Builds and runs the networks; the names of those that fail. A file of results gets a line for each and is taken up again."""
     failed = []
+    lines = Path(results).read_text().splitlines() if results and Path(results).exists() else []
+    passed = {line.split()[0] for line in lines if "FAILS" not in line}
     for name in names or paddle.vision.list_models():
-        size = edge(name)
+        if name in passed:
+            continue
+        size, start = edge(name), time.perf_counter()
         try:
             with paddle.LazyGuard():
                 model = paddle.vision.create_model(name, num_classes=2)
@@ -97,10 +103,14 @@ def check(paddle, names):
                 result = model(paddle.rand([1, 3, size, size]))
             result = result[0] if isinstance(result, tuple) else result
             assert result.shape == [1, 2] and bool(result.isfinite().all()), result
-            print(name, count(paddle, name), flush=True)
+            line = f"{name} {count(paddle, name)} {time.perf_counter() - start:.1f} s"
         except Exception as e:
             failed.append(name)
-            print(name, "FAILS", f"{type(e).__name__}: {e}", flush=True)
+            line = f"{name} FAILS {type(e).__name__}: {e}".replace("\n", " ")
+        print(line, flush=True)
+        if results:
+            with open(results, "a") as file:
+                file.write(line + "\n")
     return failed
 
 
@@ -118,4 +128,7 @@ if __name__ == "__main__":
     import paddle
 
     action, *names = sys.argv[1:]
-    sys.exit(record(paddle) if action == "record" else " ".join(check(paddle, names)) or None)
+    results = None
+    if names[:1] == ["--results"]:
+        _, results, *names = names
+    sys.exit(record(paddle) if action == "record" else " ".join(check(paddle, names, results)) or None)
