@@ -57,19 +57,38 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
     unknown = [c for c in configs if c not in _OPTIONS]
     if unknown:
         raise errors.ValueError_(f"jit.save: unknown option {unknown[0]!r}; there are {', '.join(_OPTIONS)}")
-    if not isinstance(layer, (Layer, StaticFunction, types.FunctionType, types.MethodType, functools.partial)):
-        raise errors.TypeError_(
-            f"jit.save: a Layer or a function can be saved, got {errors.describe(layer)} of type {type(layer).__name__}"
-        )
+    _check("jit.save", layer, input_spec)
     path = files.split_prefix(path)
-    if input_spec is not None and not isinstance(input_spec, (list, tuple)):
-        raise errors.TypeError_(f"jit.save: input_spec must be a list or a tuple, got {errors.describe(input_spec)}")
     for method, function in _methods(layer, configs).items():
         spec = input_spec if method == "forward" else None
         traced = _program(layer, function, spec, bool(configs.get("with_hook")))
         _write(path, method, layer, traced, configs.get("output_spec"))
     if configs.get("stablehlo"):
         export_stablehlo(path)
+
+
+def _check(name: str, layer: Any, input_spec: Any) -> None:
+    if not isinstance(layer, (Layer, StaticFunction, types.FunctionType, types.MethodType, functools.partial)):
+        raise errors.TypeError_(
+            f"{name}: a Layer or a function can be saved, got {errors.describe(layer)} of type {type(layer).__name__}"
+        )
+    if input_spec is not None and not isinstance(input_spec, (list, tuple)):
+        raise errors.TypeError_(f"{name}: input_spec must be a list or a tuple, got {errors.describe(input_spec)}")
+
+
+def program_of(
+    name: str, layer: Any, input_spec: Any, with_hook: bool = False, output_spec: Any = None
+) -> tuple[Graph, list[str], list[Value]]:
+    """The call of a layer or a function as (graph, names of the inputs, results), for writers of other files; `name` is
+    what errors call it. See `save` for the arguments."""
+    _check(name, layer, input_spec)
+    traced = _program(layer, _methods(layer, {})["forward"], input_spec, with_hook)
+    fetches = traced.graph.block.outputs[: traced.n_results]
+    if output_spec is not None:
+        fetches = _chosen(fetches, output_spec)
+    if not fetches:
+        raise errors.ValueError_(f"{name}: the call returns no tensor")
+    return traced.graph, list(traced.graph.inputs), fetches
 
 
 def _methods(layer: Any, configs: dict) -> dict[str, StaticFunction]:

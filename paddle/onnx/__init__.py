@@ -1,0 +1,5 @@
+"""Models for other runtimes: layers become ONNX files."""
+
+from .export import export
+
+__all__ = ["export"]
