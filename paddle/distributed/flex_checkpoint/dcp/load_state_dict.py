@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,10 +17,12 @@ from ....engine.tensor import Tensor
 from ....framework import io
 from ....framework.unpickle import ArrayRecord, LoadError, restricted_load
 from ....utils import storage
+from ....utils.files import atomic_write
 from ...communication.group import Group, barrier
+from ..aoa.aoa_engine import POWERS, AOAEngine, Piece, applied
 from .metadata import LocalTensorIndex, LocalTensorMetadata, Metadata
 from .save_state_dict import wait_for_saves
-from .sharded_weight import ShardedWeight
+from .sharded_weight import ShardedWeight, ShardedWeightDesc
 from .utils import NUMBERS, agree, check_id, flatten_state_dict, members, metadata_of, newest, part_of
 
 NAME = "load_state_dict"
@@ -61,7 +65,9 @@ def load_state_dict(
             memory of the host and from there to the device.
         unique_id: the version, by default the highest one that is complete.
         mw_name_compatibility: accept both names of master weights ("master_weights.w", "w_fp32_master_0").
-        aoa_config: not built.
+        aoa_config: {"aoa_statements": [...]}, how the tensors of the checkpoint become those of the state: names, axes, types,
+            one behind the other, interleaved ("a^T -> b", "q, k, v -> w, fused_qkv, num_heads=8, num_key_value_groups=4"; all
+            forms are in `flex_checkpoint.aoa.statements`). With "aoa_config_reverse" they are read the other way.
         safetensors: files in that format; without metadata they are taken as whole tensors.
 
     Raises:
@@ -79,8 +85,6 @@ def load_state_dict(
     """
     if comm_method not in _METHODS:
         raise errors.ValueError_(f"{NAME}: comm_method must be one of {_METHODS}, got {comm_method!r}")
-    if aoa_config is not None:
-        raise errors.NotImplemented_(f"{NAME}: aoa_config")
     check_id(unique_id, NAME)
     wait_for_saves()
     group, takes_part = members(process_group, NAME)
@@ -88,7 +92,15 @@ def load_state_dict(
         return
     if group is not None:
         barrier(group)
-    agree(group, NAME, lambda: _load(state_dict, path, unique_id, mw_name_compatibility, safetensors))
+    if aoa_config is None:
+        agree(group, NAME, lambda: _load(state_dict, path, unique_id, mw_name_compatibility, safetensors))
+        return
+    found = agree(group, NAME, lambda: _wanted(state_dict))
+    wanted: dict[str, list[ShardedWeightDesc]] = {}
+    for own in found:
+        for part in own:
+            wanted.setdefault(part.key, []).append(part)
+    agree(group, NAME, lambda: _load_changed(state_dict, path, unique_id, safetensors, aoa_config, wanted))
 
 
 @errors.clean
@@ -106,7 +118,7 @@ def load_merged_state_dict(
         path, unique_id, safetensors: as of `load_state_dict`.
         prefix: only the keys below it, such as "model"; it is taken off.
         offload: for the official interface.
-        aoa_config: not built.
+        aoa_config: as of `load_state_dict`; then the tensors are those that its statements give.
 
     Example:
         >>> import paddle.distributed as dist
@@ -115,27 +127,225 @@ def load_merged_state_dict(
         ['w']
     """
     function = "load_merged_state_dict"
-    if aoa_config is not None:
-        raise errors.NotImplemented_(f"{function}: aoa_config")
     check_id(unique_id, function)
     wait_for_saves()
 
     def once() -> dict[str, Tensor]:
-        metadata = _metadata(path, unique_id, safetensors)
-        out: dict[str, Tensor] = {}
-        targets = []
-        for key, parts in metadata.state_dict_metadata.items():  # type: ignore[union-attr]
-            if prefix and not key.startswith(prefix):
-                continue
-            shape = _whole(parts)
-            dtype = dtypes.to_dtype(parts[0].dtype).numpy
-            about = LocalTensorMetadata((0,) * len(shape), shape, parts[0].dtype, shape)
-            name = key[len(prefix) + 1 :] if prefix else key
-            targets.append(Target(key, about, dtype, lambda a, name=name: out.update({name: io._tensor(a, None)})))
-        _read_into(targets, path, metadata)
-        return out
+        out = _merged(path, unique_id, safetensors, aoa_config, lambda key: not prefix or key.startswith(prefix))
+        return {key[len(prefix) + 1 :] if prefix else key: io._tensor(array, None) for key, array in out.items()}
 
     return _retried(once)
+
+
+def _merged(
+    path: Any,
+    unique_id: int | None,
+    safetensors: bool,
+    aoa_config: dict | None,
+    chosen: Callable[[str], bool],
+    share: Callable[[list[str]], list[str]] = list,
+) -> dict[str, np.ndarray]:
+    """Whole tensors: those of the keys that are `chosen`, and of these the `share` of this process."""
+    metadata = _metadata(path, unique_id, safetensors)
+    known: dict[str, list[LocalTensorMetadata]] = metadata.state_dict_metadata  # type: ignore[assignment]
+    out: dict[str, np.ndarray] = {}
+    targets: list[Target] = []
+    if aoa_config is None:
+        for key in share([key for key in known if chosen(key)]):
+            about = _all_of(known[key])
+            targets.append(Target(key, about, dtypes.to_dtype(about.dtype).numpy, functools.partial(_put, out, key)))
+        _read_into(targets, path, metadata)
+        return out
+    engine = AOAEngine(aoa_config, _parts_of(known), None)
+    made: dict[str, Made] = {}
+    for key in share([key for key in engine.derived() if chosen(key)]):
+        shape, kind = engine.derived()[key]
+        about = LocalTensorMetadata((0,) * len(shape), shape, kind, shape)
+        made[key] = Made(key, about, dtypes.to_dtype(kind).numpy, functools.partial(_put, out, key))
+        targets += made[key].targets(engine, known)
+    _read_into(targets, path, metadata)
+    for one in made.values():
+        one.finish()
+    return out
+
+
+def _put(out: dict, key: str, array: np.ndarray) -> None:
+    out[key] = array
+
+
+def _all_of(parts: list[LocalTensorMetadata]) -> LocalTensorMetadata:
+    shape = _whole(parts)
+    return LocalTensorMetadata((0,) * len(shape), shape, parts[0].dtype, shape)
+
+
+@errors.clean
+def merge_sharded_state_dict(
+    load_path: str,
+    save_path: str,
+    prefix: str | None = None,
+    safetensor_prefix: str = "model",
+    skip_postfix_list: list = [],
+    process_group: Group | None = None,
+    unique_id: int | None = None,
+    offload: bool = False,
+    aoa_config: dict[str, list[str]] | None = None,
+    safetensors: bool = False,
+) -> None:
+    """Write the tensors of a checkpoint, whole, as safetensors: a file from each process of the group with its share of
+    the keys, `model-00001-of-00002.safetensors` and so on, and `model.safetensors.index.json`, which tells where they are.
+    All processes of the group call it.
+
+    Args:
+        load_path, process_group, unique_id, safetensors, aoa_config: as of `load_state_dict`.
+        save_path: a folder or an address, made where there is none.
+        prefix: only the keys below it, such as "model"; it is taken off.
+        safetensor_prefix: what the names of the files begin with.
+        skip_postfix_list: ends of keys that are left out, such as "moment1_0".
+        offload: for the official interface.
+
+    Raises:
+        FileNotFoundError, ValueError, RuntimeError: as of `load_state_dict`.
+
+    Example:
+        >>> import paddle.distributed as dist
+        >>> from paddle.distributed.flex_checkpoint.dcp.load_state_dict import merge_sharded_state_dict
+        >>> dist.save_state_dict({"model": {"w": paddle.ones([2])}}, "checkpoint")
+        >>> merge_sharded_state_dict("checkpoint", "merged", prefix="model")
+        >>> paddle.load("merged/model-00001-of-00001.safetensors")["w"].tolist()
+        [1.0, 1.0]
+    """
+    function = "merge_sharded_state_dict"
+    check_id(unique_id, function)
+    wait_for_saves()
+    group, takes_part = members(process_group, function)
+    if not takes_part:
+        return
+    if group is not None:
+        barrier(group)
+    rank, size = (0, 1) if group is None else (group.rank, group.nranks)
+    name = f"{safetensor_prefix}-{rank + 1:05d}-of-{size:05d}.safetensors"
+    ends = tuple(skip_postfix_list)
+
+    def chosen(key: str) -> bool:
+        return (not prefix or key.startswith(prefix)) and not (ends and key.endswith(ends))
+
+    def share(keys: list[str]) -> list[str]:
+        return keys[rank * len(keys) // size : (rank + 1) * len(keys) // size]
+
+    def write_share() -> tuple[str, list[str], int]:
+        arrays = _retried(lambda: _merged(load_path, unique_id, safetensors, aoa_config, chosen, share))
+        found = {key[len(prefix) + 1 :] if prefix else key: array for key, array in arrays.items()}
+        with atomic_write(storage.join(save_path, name)) as f:
+            f.write(io._safetensors({key: io._tensor(array, None) for key, array in found.items()}))
+        return name, list(found), sum(a.nbytes for a in found.values())
+
+    notes = agree(group, function, write_share)
+
+    def write_index() -> None:
+        if rank:
+            return
+        where = {key: file for file, keys, _ in notes for key in keys}
+        index = {"metadata": {"total_size": sum(n for *_, n in notes)}, "weight_map": where}
+        with atomic_write(storage.join(save_path, f"{safetensor_prefix}.safetensors.index.json")) as f:
+            f.write((json.dumps(index, indent=2) + "\n").encode())
+
+    agree(group, function, write_index)
+
+
+# ---- by the statements of an aoa_config ----
+def _parts_of(known: dict[str, list[LocalTensorMetadata]]) -> dict[str, list[ShardedWeightDesc]]:
+    return {
+        key: [ShardedWeightDesc(key, p.local_shape, _whole(parts), p.global_offset, p.dtype) for p in parts]
+        for key, parts in known.items()
+    }
+
+
+def _wanted(state_dict: dict) -> list[ShardedWeightDesc]:
+    """The parts that this process has of the state."""
+    found = []
+    for key, value in flatten_state_dict(state_dict, NAME)[0].items():
+        part = None if isinstance(value, NUMBERS) else part_of(key, value)
+        if part is not None:
+            a = part.about
+            found.append(ShardedWeightDesc(key, a.local_shape, a.global_shape or (), a.global_offset, a.dtype))
+    return found
+
+
+class Made:
+    """A part of a wanted tensor that is made from pieces of the checkpoint."""
+
+    def __init__(self, key: str, about: LocalTensorMetadata, dtype: Any, fill: Callable[[np.ndarray], Any]):
+        self.key, self.about, self.fill = key, about, fill
+        self.array = np.zeros(about.local_shape, dtype)
+
+    def targets(self, engine: AOAEngine, known: dict[str, list[LocalTensorMetadata]]) -> list[Target]:
+        """What is to be read for it."""
+        found = []
+        for piece in engine.sources(self.key, self.about.global_offset, self.about.local_shape):
+            if piece.key not in known:
+                raise MissingKeys(
+                    f"(NotFound) {NAME}: the checkpoint lacks {piece.key!r}, from which {self.key!r} comes"
+                )
+            whole = _all_of(known[piece.key])
+            engine.check_type(self.key, piece, self.about.dtype)
+            corner = tuple(low for low, _ in piece.here)
+            shape = tuple(high - low for low, high in piece.here)
+            about = LocalTensorMetadata(corner, shape, whole.dtype, whole.global_shape)
+            take = functools.partial(self._take, piece)
+            found.append(Target(piece.key, about, dtypes.to_dtype(whole.dtype).numpy, take))
+        return found
+
+    def _take(self, piece: Piece, array: np.ndarray) -> None:
+        self.array[tuple(slice(low, high) for low, high in piece.there)] = applied(array, piece.steps)
+
+    def finish(self) -> None:
+        flat = self.about.flattened_range
+        self.fill(self.array if flat is None else self.array.reshape(-1)[flat[0] : flat[1]])
+
+
+def _load_changed(
+    state_dict: dict,
+    path: Any,
+    unique_id: int | None,
+    safetensors: bool,
+    aoa_config: dict,
+    wanted: dict[str, list[ShardedWeightDesc]],
+) -> None:
+    flat, names = flatten_state_dict(state_dict, NAME)
+
+    def once() -> None:
+        metadata = _metadata(path, unique_id, safetensors)
+        known: dict[str, list[LocalTensorMetadata]] = metadata.state_dict_metadata  # type: ignore[assignment]
+        tensors = {key: parts for key, parts in known.items() if parts[0].local_shape or key in wanted}
+        engine = AOAEngine(aoa_config, _parts_of(tensors), wanted)
+        made, targets = [], []
+        for key, value in flat.items():
+            if isinstance(value, NUMBERS):
+                if key not in known:
+                    raise MissingKeys(f"(NotFound) {NAME}: the checkpoint {path!r} lacks {key!r}")
+                about = _all_of(known[key])
+                fill = _number(state_dict, names[key], type(value))
+                targets.append(Target(key, about, dtypes.to_dtype(about.dtype).numpy, fill))
+                continue
+            part = part_of(key, value)
+            shape = engine.shape_of(key)
+            if part is None or shape is None:
+                continue
+            if not key.endswith(POWERS) and part.about.global_shape != shape:
+                raise errors.ValueError_(
+                    f"{NAME}: {key!r} has shape {list(part.about.global_shape or ())}, the statements give {list(shape)}"
+                )
+            one = Made(key, part.about, dtypes.to_dtype(part.about.dtype).numpy, part.fill)  # type: ignore[arg-type]
+            sources = one.targets(engine, known)
+            if sources:
+                made.append(one)
+                targets += sources
+        _read_into(targets, path, metadata)
+        for one in made:
+            one.finish()
+
+    _retried(once)
+    _hand_over(flat)
 
 
 def _load(state_dict: dict, path: Any, unique_id: int | None, other_names: bool, safetensors: bool) -> None:

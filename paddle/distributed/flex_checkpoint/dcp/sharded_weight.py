@@ -97,10 +97,25 @@ class ShardedWeight:
     __str__ = __repr__
 
 
+ShardedStateDict = dict[str, ShardedWeight]  # what `sharded_state_dict()` of layers and optimizers gives
+
+
 def shard_weight(key: str, weight: Tensor, axis: int, group: Group) -> ShardedWeight:
     """The part number `group.rank` of a tensor that is cut along an axis over a group.
 
-    Raises ValueError for an axis that the tensor does not have.
+    Args:
+        key: the name of the tensor in the checkpoint.
+        weight: what this process holds.
+        axis: along which the parts lie, one after the other.
+        group: the processes.
+
+    Raises:
+        ValueError: the tensor has no such axis.
+
+    Example:
+        >>> _ = paddle.distributed.init_parallel_env()
+        >>> paddle.distributed.shard_weight("w", paddle.ones([2, 3]), 0, paddle.distributed.get_group()).global_shape
+        (2, 3)
     """
     if not 0 <= axis < weight.ndim:
         raise errors.ValueError_(f"shard_weight: {key!r}: axis {axis} of a tensor of shape {list(weight.shape)}")

@@ -1,0 +1,1 @@
+"""States whose tensors have other names, orders, shapes or types than those of a checkpoint."""
