@@ -75,6 +75,14 @@ class PassBuilder:
         """Accepted; PADDLE_XLA_DEBUG=3 prints what each pass does."""
 
 
+def _with_endings(prefix: str) -> tuple[str, str | None]:
+    """The files of a model that was saved under a prefix; the prefix itself where there are none."""
+    for ending in (".pdmodel", ".json"):
+        if os.path.isfile(prefix + ending):
+            return prefix + ending, prefix + ".pdiparams"
+    return prefix, None
+
+
 def _reader(field: str, doc: str) -> Callable:
     def read(self):
         return self._settings[field]
@@ -132,7 +140,7 @@ class Config:
 
     # ---- files ----
     def set_model(self, prog_file: str, params_file: str | None = None) -> None:
-        """Choose the model files, or with one argument a folder."""
+        """Choose the model files, or with one argument a folder or the beginning of their names."""
         for argument, value in (("prog_file", prog_file), ("params_file", params_file)):
             if value is not None and not isinstance(value, (str, os.PathLike)):
                 raise errors.TypeError_(f"Config: {argument} must be a path, got {errors.describe(value)}")
@@ -140,6 +148,8 @@ class Config:
             self._model_dir = os.fspath(prog_file)
             self._prog_file = self._params_file = ""
         else:
+            if params_file is None and not os.path.isfile(prog_file):
+                prog_file, params_file = _with_endings(os.fspath(prog_file))
             self._prog_file, self._params_file = os.fspath(prog_file), os.fspath(params_file or "")
             self._model_dir = ""
         self._buffers = None

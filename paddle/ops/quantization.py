@@ -28,13 +28,24 @@ def round_away(x):
     return jnp.trunc(x + jnp.copysign(jnp.asarray(0.5, x.dtype), x))
 
 
-def _straight_through(inputs, outputs, cotangents, *attributes):
-    return cotangents[0], None
+FEW_BITS = 4  # below it the gradient stops where numbers were cut off, without which training at 2 bits often diverges
+
+
+def _straight_through(inputs, outputs, cotangents, bits, axis):
+    x, scale = inputs
+    if bits >= FEW_BITS:
+        return cotangents[0], None
+    return jnp.where(jnp.abs(x) <= _scale_along(scale, x, axis), cotangents[0], 0), None
+
+
+def _scale_along(scale, x, axis):
+    return scale.reshape([-1 if i == axis else 1 for i in range(x.ndim)] if axis is not None else ()).astype(x.dtype)
 
 
 @nn_op(export=False, gradient=_straight_through)
 def fake_quantize(x, scale, bits, axis):
-    """x rounded to the 2^bits - 1 values between -scale and scale, as floating point; the gradient passes unchanged.
+    """x rounded to the 2^bits - 1 values between -scale and scale, as floating point; the gradient passes unchanged
+    (below 4 bits only where |x| <= scale).
 
     Args:
         x: any floating tensor.
@@ -46,7 +57,7 @@ def fake_quantize(x, scale, bits, axis):
         >>> paddle.ops.quantization.fake_quantize(paddle.to_tensor([0.26, 3.0]), paddle.to_tensor(1.0), 3, None).tolist()
         [0.3333333432674408, 1.0]
     """
-    scale = scale.reshape([-1 if i == axis else 1 for i in range(x.ndim)] if axis is not None else ()).astype(x.dtype)
+    scale = _scale_along(scale, x, axis)
     levels = _largest(bits)
     whole = round_away(jnp.clip(x, -scale, scale) * (levels / jnp.where(scale > 0, scale, 1)))
     return whole * scale / levels
@@ -136,6 +147,32 @@ def dequantize_linear(x, scale, bits=8, axis=None, dtype="float32"):
     _, top = storage(bits)
     scale = _along("dequantize_linear", scale.astype(jnp.float32), x, axis)
     return (x.astype(jnp.float32) * scale / top).astype(np.dtype(dtype))
+
+
+@nn_op(export=False, differentiable=False)
+def integer_linear(x, x_scale, weight, scale, bias=None, x_bits=8, bits=8):
+    """A linear layer on integers, summed in int32: dequantize(x) @ dequantize(weight) + bias, float32.
+
+    Args:
+        x: int8, shape [..., K]; `x_scale` one number, or one for each index of the first axis.
+        weight: int8, shape [K, N]; `scale` one number, or shape [N].
+        bias: shape [N], or None.
+        x_bits, bits: width of the integers.
+
+    Example:
+        >>> from paddle.ops.quantization import integer_linear
+        >>> x, w, one = paddle.to_tensor([[127, 0]], "int8"), paddle.to_tensor([[127], [3]], "int8"), paddle.to_tensor(1.0)
+        >>> integer_linear(x, one, w, one).tolist()
+        [[1.0]]
+    """
+    total = jnp.matmul(x, weight, preferred_element_type=np.int32).astype(jnp.float32)
+    if x_scale.size != 1:
+        x_scale = x_scale.reshape([-1] + [1] * (x.ndim - 1))
+    else:
+        x_scale = x_scale.reshape(())
+    step = (x_scale.astype(jnp.float32) / _largest(x_bits)) * (scale.reshape(-1).astype(jnp.float32) / _largest(bits))
+    out = total * step
+    return out if bias is None else out + bias
 
 
 @nn_op(export=False, differentiable=False)

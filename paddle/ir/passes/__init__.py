@@ -19,6 +19,7 @@ from .cleanup import common_subexpressions, constant_folding, dead_code, no_copi
 from .fusion import attention, linear
 from .inference import for_inference, with_arguments
 from .normalization import fold_batch_norm
+from .quantization import integer_products
 
 INFERENCE = (
     "inference",
@@ -43,6 +44,7 @@ __all__ = [
     "dead_code",
     "fold_batch_norm",
     "for_inference",
+    "integer_products",
     "linear",
     "no_copies",
     "register",

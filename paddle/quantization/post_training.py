@@ -1,0 +1,161 @@
+"""Post-training quantisation of a layer in three calls: configure, quantize, save."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..engine import errors
+from ..engine.value import Value
+from ..ir.program import Graph
+from ..jit import files
+from ..jit.saving import _program
+from ..jit.static_function import StaticFunction
+from ..nn.layer import Layer
+from ..static.input_spec import InputSpec
+from .program import observe, prepared, quantized, sites
+
+_BITS = {"QUANT_INT8": 8, "QUANT_INT4": 4, "QUANT_NONE": None}
+_DEFAULTS: dict[str, Any] = {
+    "quantize_type": "QUANT_INT8",
+    "weight_quant_type": "QUANT_INT8",
+    "quantize_op_types": None,
+    "algo": "hist",
+    "per_channel": True,
+}
+
+
+def traced(layer: Layer, input_spec: Any = None) -> tuple[Graph, list[str], list[Value]]:
+    """(graph with its arrays, names of the inputs, results) of a layer as it infers.
+
+    Args:
+        layer: a Layer.
+        input_spec: a list of InputSpec or example tensors; default: the shapes of the last call, the first length open.
+
+    Raises:
+        ValueError: there is no description, and the layer was not called with tensors alone.
+    """
+    if input_spec is None:
+        kinds = layer.__dict__.get("_last_call")
+        if not kinds and not isinstance(layer.forward, StaticFunction):
+            raise errors.ValueError_(
+                f"quantization: nothing tells what the inputs of {type(layer).__name__} are: give input_spec, or call the "
+                "model once with tensors"
+            )
+        input_spec = kinds and [InputSpec([None, *s[1:]] if s else [], d.name) for s, d in kinds]
+    function = (
+        layer.forward if isinstance(layer.forward, StaticFunction) else StaticFunction(layer.forward, full_graph=True)
+    )
+    training = [x for x in layer.sublayers(include_self=True) if x.training]
+    for each in training:
+        each.training = False
+    try:
+        found = _program(layer, function, input_spec, False)
+    finally:
+        for each in training:
+            each.training = True
+    return found.graph, list(found.graph.inputs), list(found.graph.block.outputs[: found.n_results])
+
+
+def batches_of(data: Any, feeds: list[str]) -> Iterable[dict[str, Any]]:
+    """Batches of a DataLoader or any iterable as dicts: each a dict, a tensor, or a list of which the first ones count."""
+    for batch in data:
+        if isinstance(batch, dict):
+            yield batch
+        else:
+            found = batch if isinstance(batch, (list, tuple)) else [batch]
+            if len(found) < len(feeds):
+                raise errors.ValueError_(
+                    f"quantization: a batch holds {len(found)} arrays, the inputs are {', '.join(feeds)}"
+                )
+            yield dict(zip(feeds, found))
+
+
+class PostTrainingStaticQuant:
+    """Quantises a trained model and writes it: weights as integers with a scale for each output channel, activations to
+    integers on the way, with the ranges of calibration data or, without data, those of each sample while running.
+
+    Example:
+        >>> import tempfile
+        >>> quant = paddle.quantization.PostTrainingStaticQuant()
+        >>> quant.set_quant_config({"quantize_type": "QUANT_INT8", "weight_quant_type": "QUANT_INT8"})
+        >>> net = paddle.nn.Sequential(paddle.nn.Linear(4, 2)).eval()
+        >>> _ = net(paddle.ones([1, 4]))
+        >>> quant.quantize(net)
+        >>> path = tempfile.mkdtemp() + "/int8"
+        >>> quant.save_quantized_model(path)
+        >>> paddle.jit.load(path)(paddle.ones([3, 4])).shape
+        [3, 2]
+    """
+
+    def __init__(self) -> None:
+        self._config = dict(_DEFAULTS)
+        self._quantized: tuple[Graph, list[str], list[Value]] | None = None
+
+    def set_quant_config(self, config: dict[str, Any]) -> None:
+        """Choose what is quantised, and how.
+
+        Args:
+            config: `quantize_type` of activations and `weight_quant_type` of weights, each "QUANT_INT8", "QUANT_INT4" or
+                "QUANT_NONE"; `quantize_op_types`, a list such as ["conv2d", "linear"]; `algo` for calibration data, see
+                `paddle.static.quantization.PostTrainingQuantization`; `per_channel`.
+
+        Raises:
+            ValueError: an unknown key or type.
+        """
+        for key, value in config.items():
+            if key not in _DEFAULTS:
+                raise errors.ValueError_(f"set_quant_config: there is no {key!r}; there are {', '.join(_DEFAULTS)}")
+            if key.endswith("_type") and value not in _BITS:
+                raise errors.ValueError_(f"set_quant_config: {key} must be one of {', '.join(_BITS)}, got {value!r}")
+        self._config.update(config)
+        if _BITS[self._config["weight_quant_type"]] is None:
+            raise errors.ValueError_("set_quant_config: weight_quant_type must be QUANT_INT8 or QUANT_INT4")
+
+    def quantize(self, model: Layer, data: Any = None, input_spec: Any = None) -> None:
+        """Quantise a copy of the model's computation; the model stays as it is.
+
+        Args:
+            model: a Layer.
+            data: calibration data, an iterable of batches.
+            input_spec: a list of InputSpec; default: the shapes of the last call, the first length open.
+
+        Raises:
+            TypeError: what is no Layer.
+            ValueError: nothing tells what the inputs are; nothing can be quantised.
+        """
+        if not isinstance(model, Layer):
+            raise errors.TypeError_(f"quantize: model must be a Layer, got {errors.describe(model)}")
+        graph, feeds, fetches = traced(model, input_spec)
+        graph = prepared(graph, fetches)
+        chosen = sites(graph, self._config["quantize_op_types"])
+        if not chosen:
+            raise errors.ValueError_("quantize: the model has no operator with weights that could be quantised")
+        bits, ranges = _BITS[self._config["quantize_type"]], None
+        if data is not None and bits is not None:
+            values = list(dict.fromkeys(s.x for s in chosen))
+            seen = observe(graph, values, batches_of(data, feeds), self._config["algo"], bits)
+            ranges = {v: s.magnitude() for v, s in seen.items() if s.seen}
+        made = quantized(
+            graph,
+            fetches,
+            weight_bits=_BITS[self._config["weight_quant_type"]] or 8,
+            activation_bits=bits,
+            per_channel=self._config["per_channel"],
+            ranges=ranges,
+            chosen=chosen,
+        )
+        self._quantized = made, feeds, fetches
+
+    def save_quantized_model(self, path: str) -> None:
+        """Write ``path.pdmodel`` and ``path.pdiparams``, for `paddle.jit.load` and `paddle.inference`.
+
+        Args:
+            path: folder and beginning of the file names.
+
+        Raises:
+            RuntimeError: `quantize` was not called.
+        """
+        if self._quantized is None:
+            raise errors.RuntimeError_("save_quantized_model: call quantize() first")
+        files.write_model(files.split_prefix(path, "save_quantized_model"), "forward", *self._quantized)
