@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..engine import errors
+from ..engine.modes import modes
 from ..engine.tensor import Tensor
 from ..nn.layer import Layer
 from ..ops.joining import concat
@@ -70,15 +71,31 @@ def sync_params_buffers(
     """
     group = group_of(comm_group, "sync_params_buffers")
     source = rank_in(group, src_rank, "sync_params_buffers", "src_rank")
-    tensors = [t for t in (*model.parameters(), *model.buffers()) if t is not None and t.size]
-    tensors = [t for t in tensors if not getattr(t, "no_sync", False)]
+    tensors = [t for t in (*model.parameters(), *model.buffers()) if t is not None]
     if is_model_parallel:
         tensors = [t for t in tensors if not t.is_distributed]
+    _share(tensors, group, source)
+
+
+def _share(tensors: list[Tensor], group: Group, source: int) -> None:
+    """Give the values of the member number `source` to all."""
+    tensors = [t for t in tensors if t.size and not getattr(t, "no_sync", False)]
     if not tensors or group.nranks == 1:
         return
     for tensor, array in zip(tensors, run(group, "sync_params_buffers", "broadcast", tensors, source)):
         if group.rank != source:
             fill(tensor, array)
+
+
+def _parameters_of(layer: Layer, into: dict[int, Tensor]) -> dict[int, Tensor]:
+    """What `layer.parameters()` gives, quickly, as it is asked for in each forward."""
+    for param in layer._parameters.values():
+        if param is not None:
+            into[id(param)] = param
+    for inner in layer._sub_layers.values():
+        if inner is not None:
+            _parameters_of(inner, into)
+    return into
 
 
 class DataParallel(Layer):
@@ -87,7 +104,8 @@ class DataParallel(Layer):
 
     The gradients are averaged in buckets that start while the backward still runs. A parameter that no process used
     keeps no gradient; unused ones need no special care, whatever `find_unused_parameters` says. Parameters with an attribute
-    `no_sync` that is true are each process's own, as experts are.
+    `no_sync` that is true are each process's own, as experts are. What is added to the layer later, or becomes trainable,
+    takes part from the next forward on; it has to be done in all processes.
 
     Args:
         layers: the layer; the parameters and buffers of the first process of the group go to all of them.
@@ -133,6 +151,8 @@ class DataParallel(Layer):
             self.group = group_of(group, "DataParallel")
             if self.group.nranks > 1:
                 sync_params_buffers(layers, self.group, self.group.ranks[0])
+                if not self._trainable():
+                    raise errors.ValueError_("DataParallel: the layer has no parameter to train")
                 self.init_reducer()
         elif world.size_of_environment() > 1:
             raise errors.RuntimeError_("DataParallel: call paddle.distributed.init_parallel_env() first")
@@ -149,15 +169,32 @@ class DataParallel(Layer):
 
     def init_reducer(self) -> None:
         """Put the averaging into the gradients of the parameters."""
-        params = [p for p in self._layers.parameters() if not p.stop_gradient and not p.is_distributed]
-        params = [p for p in params if not getattr(p, "no_sync", False)]
-        if not params:
-            raise errors.ValueError_("DataParallel: the layer has no parameter to train")
+        params = self._trainable()
         sparse = [s.weight for s in self._layers.sublayers(include_self=True) if getattr(s, "_sparse", False) is True]
         sizes = self.comm_buffer_size * MEGABYTE, self.last_comm_buffer_size * MEGABYTE
         self._reducer = Reducer(params, sparse, self.group, sizes)  # type: ignore[arg-type]
+        self._shared = self._layers.parameters()
+
+    def _trainable(self) -> list[Tensor]:
+        params = [p for p in _parameters_of(self._layers, {}).values() if not p.stop_gradient and not p.is_distributed]
+        return [p for p in params if not getattr(p, "no_sync", False)]
+
+    def _follow(self) -> None:
+        """The layer may have got other parameters, or others may be trained; the copy of a wrapped layer has no reducer."""
+        params, before = self._trainable(), self._reducer
+        if before is not None:
+            if len(params) == len(before.params) and all(p is q for p, q in zip(params, before.params)):
+                return
+            before.detach()
+            known = {id(p) for p in self._shared}
+            _share([p for p in self._layers.parameters() if id(p) not in known], self.group, 0)
+        self.init_reducer()
+        if before is not None:
+            self._reducer.enabled = before.enabled
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        if self.group is not None and self.group.nranks > 1 and modes.grad:
+            self._follow()
         return self._layers(*inputs, **kwargs)
 
     @contextlib.contextmanager

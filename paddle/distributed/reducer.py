@@ -8,6 +8,7 @@ that a parameter which any process used gets a gradient in all of them, and one 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,15 +16,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.sharding import Mesh
 
 from ..engine import errors
-from ..engine.executable import Kernel
+from ..engine.autograd import add_arrays
+from ..engine.executable import TENSOR, Kernel
 from ..engine.modes import modes
 from ..engine.row_sparse import RowSparse, SelectedRows, payload
 from ..engine.tensor import Tensor, _make
 from .communication import objects
 from .communication.group import Group
-from .communication.mesh import BODIES, check_agreement, over_mesh
+from .communication.mesh import BODIES, check_agreement
 from .communication.task import failure
 
 MEGABYTE = 1 << 20
@@ -61,20 +64,31 @@ class Reducer:
     ):
         self.group, self.factor = group, factor
         self.enabled = True
+        self.params = params
         tables = {id(p) for p in sparse}
         self.tables = [p for p in params if id(p) in tables]
         self.buckets = [Bucket(b) for b in _divide([p for p in params if id(p) not in tables], sizes)]
         self._started = 0
-        self._running = False
+        self._finishing: Any = None  # the list of the backward that runs
+        self._hooks: list = []
         if not hooks:
             return
         for param in self.tables:
-            param.register_hook(self._hook(param, None, 0))
+            self._hooks.append(param.register_hook(self._hook(None, 0)))
         for bucket in self.buckets:
             for i, param in enumerate(bucket.params):
-                param.register_hook(self._hook(param, bucket, i))
+                self._hooks.append(param.register_hook(self._hook(bucket, i)))
 
-    def _hook(self, param: Tensor, bucket: Bucket | None, number: int) -> Callable:
+    def __deepcopy__(self, memo: dict) -> None:
+        """The hooks are on these parameters, not on copies of them."""
+
+    def detach(self) -> None:
+        """Take the hooks off."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+
+    def _hook(self, bucket: Bucket | None, number: int) -> Callable:
         def arrived(gradient: Tensor) -> None:
             if self.enabled:
                 self._arrived(gradient, bucket, number)
@@ -83,8 +97,9 @@ class Reducer:
 
     def _arrived(self, gradient: Tensor, bucket: Bucket | None, number: int) -> None:
         recording = modes.program is not None
-        if not self._running:
-            self._running = True
+        if self._finishing is not modes.finishing:  # the first one; an earlier backward may have failed
+            self._reset()
+            self._finishing = modes.finishing
             modes.finishing.append(self._record if recording else self.finish)
         if bucket is None or recording:
             return
@@ -105,12 +120,13 @@ class Reducer:
         for i, param in enumerate(bucket.params):
             total = _dense(param._grad)
             if i == newest:
-                total = _dense(gradient) if total is None else total + _dense(gradient)
+                total = _dense(gradient) if total is None else add_arrays(total, _dense(gradient))
             marks[i] = total is not None
-            arrays.append(jnp.zeros(param._value.shape, param._value.dtype) if total is None else total)
-        arrays.append(jnp.asarray(marks, bucket.params[0]._value.dtype))
+            arrays.append(jnp.zeros(param._raw.shape, param._raw.dtype) if total is None else total)
+        arrays.append(_marks(marks.tobytes(), bucket.params[0]._raw.dtype))
         check_agreement(self.group, "DataParallel", *map(errors.describe, bucket.params))
-        bucket.means = over_mesh(self.group, "mean_of_bucket", arrays)
+        kernel = _averaging(self.group.mesh, len(arrays), self.factor)
+        bucket.means = kernel.entry(*(TENSOR,) * len(arrays)).run(*arrays)
 
     def combine(self) -> None:
         """Average the gradients as they are now."""
@@ -131,14 +147,17 @@ class Reducer:
         except jax.errors.JaxRuntimeError as error:
             raise failure("DataParallel", error) from None
         finally:
-            self._running, self._started = False, 0
-            for bucket in self.buckets:
-                bucket.ready, bucket.means, bucket.again = set(), None, False
+            self._reset()
+
+    def _reset(self) -> None:
+        self._finishing, self._started = None, 0
+        for bucket in self.buckets:
+            bucket.ready, bucket.means, bucket.again = set(), None, False
 
     def _record(self) -> None:
         """The end of a backward that becomes part of a program: an operator of it averages all gradients, so that the
         executable communicates by itself."""
-        self._running = False
+        self._reset()
         if any(p._grad is not None for p in self.tables):
             raise errors.NotImplemented_("DataParallel: row-sparse gradients inside of to_static")
         params = [p for bucket in self.buckets for p in bucket.params if p._grad is not None]
@@ -150,8 +169,6 @@ class Reducer:
         used = None
         for i, (param, mean) in enumerate(zip(bucket.params, means)):
             grad = param._grad
-            mean = mean.reshape(param._value.shape)  # scalars travel as [1]
-            mean = mean if self.factor == 1 else mean * jnp.asarray(self.factor, mean.dtype)
             if grad is None:
                 used = np.asarray(shares) if used is None else used
                 if used[i] > 0:
@@ -182,11 +199,28 @@ def _dense(gradient: Tensor | None) -> Any:
     if gradient is None:
         return None
     if isinstance(gradient, SelectedRows):
-        return gradient.to_dense()._value
+        return gradient.to_dense()._raw
     storage = gradient._storage
     if storage.value is None and storage.pending is not None:  # zeroed by clear_grad
         return None
-    return gradient._value
+    return gradient._raw
+
+
+@functools.lru_cache(maxsize=1024)
+def _marks(marks: bytes, dtype: Any) -> jax.Array:
+    """One number for each parameter of a bucket, whether it has a gradient."""
+    return jnp.asarray(np.frombuffer(marks, np.float32), dtype)
+
+
+@functools.cache
+def _averaging(mesh: Mesh, n: int, factor: float) -> Kernel:
+    """From gradients and marks to the averages of both over the processes, those of the gradients times a factor."""
+
+    def average(*arrays: Any) -> tuple:
+        *means, shares = BODIES["mean_of_bucket"](arrays, lax.axis_size("ranks"))
+        return *(m if factor == 1 else m * jnp.asarray(factor, m.dtype) for m in means), shares
+
+    return Kernel(average, "average_gradients", ("",) * n, mesh=mesh)
 
 
 def average_recorded(group: Group, gradients: list[Tensor], factor: float = 1.0) -> list[Tensor]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from ..engine import errors, place
+from ..engine import errors, meshed, place
 from .mailbox import Mailbox
 from .store import TCPStore
 
@@ -206,7 +206,11 @@ def _watch_others(store: TCPStore, rank: int, launched: bool) -> None:
     if not _world or _leaving:
         return
     if not launched:  # the launcher says so itself
-        print(f"[paddle-xla] {lost} has ended unexpectedly; this process, rank {rank}, ends too", file=sys.stderr)
+        from .communication import watch
+
+        call = watch.waiting()
+        where = f", which waits in {call}," if call else ""
+        print(f"[paddle-xla] {lost} has ended unexpectedly; this process, rank {rank}{where} ends too", file=sys.stderr)
         sys.stderr.flush()
     time.sleep(GRACE)  # to say what it has to say
     if _world and not _leaving:
@@ -228,6 +232,9 @@ def leave() -> None:
     """Say goodbye; the process that holds the store gives the others time to leave."""
     if not _world or _world[0].store is None or _leaving:
         return
+    if meshed.waiting:
+        meshed.in_turn()
+        jax.block_until_ready([a for a in jax.live_arrays() if not a.is_deleted()])
     _leaving.append(True)
     world = _world[0]
     try:

@@ -11,6 +11,7 @@ from ...engine import errors
 from ...engine.tensor import Tensor, _make
 from ...engine.value import ABSTRACT
 from .. import world
+from . import watch
 from .group import Group, member_group, rank_in
 from .mesh import check_agreement, over_mesh
 from .reduce_op import ReduceOp, name_of
@@ -101,7 +102,8 @@ def run(group: Group, function: str, what: str, tensors: list[Tensor], *details:
 def finish(function: str, arrays: list, sync_op: bool) -> Task:
     task = Task(function, arrays, bool(sync_op))
     if sync_op and arrays and arrays[0].device.platform == "cpu":  # errors are to show here
-        task.wait()
+        with watch.inside(function):
+            task.wait()
     return task
 
 

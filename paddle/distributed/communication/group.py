@@ -15,6 +15,7 @@ from jax.sharding import Mesh
 from ...engine import errors
 from ...engine.tensor import Tensor
 from .. import world
+from . import watch
 
 _groups: dict[int, Group] = {}
 _numbers = itertools.count(10)  # as officially: the first numbers are kept for groups of the framework
@@ -45,6 +46,11 @@ class Group:
         self.timeout = timeout
         self._backend = backend
         self._number = 0  # of the next collective, for barriers and checks
+        self._calls = 0  # how many collectives were called, see `watch`
+        self._shut = False
+
+    def __deepcopy__(self, memo: dict) -> Group:
+        return self
 
     @functools.cached_property
     def mesh(self) -> Mesh:
@@ -110,6 +116,8 @@ def group_of(group: Group | None, function: str) -> Group:
         )
     if group.rank >= 0 and _groups.get(group.id) is not group:
         raise errors.RuntimeError_(f"{function}: the group {group.id} was destroyed")
+    if group._shut and not function.startswith(("get_", "destroy_")):
+        raise errors.RuntimeError_(f"{function}: the group {group.id} was shut down; call restart_process_group first")
     return group
 
 
@@ -203,6 +211,30 @@ def destroy_process_group(group: Group | None = None) -> None:
         del _groups[found.id]
 
 
+def shutdown_process_group(group: Group | None = None) -> None:
+    """Let no communication take place in a group, by default in all but that of all processes, until
+    `restart_process_group`. There are no communicators to free: XLA holds them for as long as executables need them.
+
+    Example:
+        >>> _ = paddle.distributed.init_parallel_env()
+        >>> group = paddle.distributed.new_group([0])
+        >>> paddle.distributed.shutdown_process_group(group); paddle.distributed.restart_process_group(group)
+    """
+    _set_shut(group, True, "shutdown_process_group")
+
+
+def restart_process_group(group: Group | None = None) -> None:
+    """Let communication take place again in a group, by default in all that were shut down."""
+    _set_shut(group, False, "restart_process_group")
+
+
+def _set_shut(group: Group | None, shut: bool, function: str) -> None:
+    if group is not None and not isinstance(group, Group):
+        raise errors.TypeError_(f"{function}: group must be a Group or None, got {errors.describe(group)}")
+    for found in [g for number, g in _groups.items() if number or not shut] if group is None else [group]:
+        found._shut = shut
+
+
 def get_backend(group: Group | None = None) -> str:
     """What carries the communication of a group: "GLOO", "NCCL" or "XLA"."""
     return group_of(group, "get_backend").backend
@@ -257,8 +289,9 @@ def meet(group: Group, function: str, seconds: float, note: str = "") -> list[st
 
     store, number = world.current().store, group.next_number()
     keys = [f"meet/{group.id}/{number}/{r}" for r in group.ranks]
-    store.set(keys[group.rank], note)
-    missing = store.missing(keys, seconds)
+    with watch.meeting(group, function):
+        store.set(keys[group.rank], note)
+        missing = store.missing(keys, seconds)
     if missing:
         names = ", ".join(key.rsplit("/", 1)[1] for key in missing)
         raise Timeout(

@@ -14,7 +14,9 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ...engine import errors, flags
 from ...engine.deferred import settled
+from ...engine.meshed import in_turn
 from ..processes import free_to_move
+from . import watch
 from .group import Group, meet
 
 _AXIS = "ranks"
@@ -23,16 +25,27 @@ _AXIS = "ranks"
 def over_mesh(group: Group, what: str, arrays: list, *details: Any) -> list:
     """Run a collective of `BODIES` on arrays that every member of the group gives; what it returns for this member.
     Nothing waits here: the results are arrays that are still being computed."""
+    in_turn()
     world_mesh = group.mesh
     n = group.nranks
     sharding = _sharding(world_mesh)
-    given = []
+    given, said = [], [d for d in details if isinstance(d, (str, int))]
     for array in map(settled, arrays):
         block = array if array.ndim else array.reshape(1)
+        said.append(block.aval)
         shape = (n * block.shape[0], *block.shape[1:])
         given.append(jax.make_array_from_single_device_arrays(shape, sharding, [_at_home(block, group)]))
-    found = _compiled(world_mesh, what, details)(*given)
-    return [free_to_move(f.addressable_data(0)) for f in found]
+    if n == 1:
+        return [free_to_move(f.addressable_data(0)) for f in _compiled(world_mesh, what, details)(*given)]
+    with watch.inside(what):
+        call = watch.begin(group, what, said)
+        try:
+            found = [free_to_move(f.addressable_data(0)) for f in _compiled(world_mesh, what, details)(*given)]
+        except BaseException:
+            watch.forget(call)
+            raise
+        call.came(found)
+    return found
 
 
 def _at_home(block: Any, group: Group) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
+import time
 from collections.abc import Callable
-from typing import Any
 
 import jax
 
 from ...engine import errors
+from ..store import Timeout
 
 
 class Task:
@@ -17,13 +19,33 @@ class Task:
     def __init__(self, function: str, arrays: list, sync: bool = False):
         self._function, self._arrays, self._sync = function, arrays, sync
 
-    def wait(self, timeout: Any = None) -> bool:
-        """Wait until it is done."""
+    def wait(self, timeout: float | datetime.timedelta | None = None) -> bool:
+        """Wait until it is done.
+
+        Args:
+            timeout: seconds or a timedelta; by default the time of the group.
+
+        Raises:
+            TimeoutError: it was not done in time. It still runs.
+            RuntimeError: the transport gave it up.
+        """
         try:
+            if timeout is not None:
+                self._poll(seconds_of(timeout))
             jax.block_until_ready(self._arrays)
+        except Timeout:
+            raise
         except Exception as error:
             raise failure(self._function, error) from None
         return True
+
+    def _poll(self, seconds: float) -> None:
+        end, pause = time.monotonic() + seconds, 1e-4
+        while not self.is_completed():
+            if time.monotonic() > end:
+                raise Timeout(f"(ExecutionTimeout) {self._function}: not done within {seconds:g} seconds")
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
 
     synchronize = wait
 
@@ -44,16 +66,22 @@ class Transfer(Task):
         self._finish: Callable[[], None] | None = finish
         self._arrived = arrived
 
-    def wait(self, timeout: Any = None) -> bool:
+    def wait(self, timeout: float | datetime.timedelta | None = None) -> bool:
         if self._finish is not None:
-            finish, self._finish = self._finish, None
-            finish()
+            if timeout is not None:
+                self._poll(seconds_of(timeout))
+            self._finish()
+            self._finish = None
         return True
 
     synchronize = wait
 
     def is_completed(self) -> bool:
         return self._finish is None or self._arrived()
+
+
+def seconds_of(timeout: float | datetime.timedelta) -> float:
+    return timeout.total_seconds() if isinstance(timeout, datetime.timedelta) else float(timeout)
 
 
 def failure(function: str, error: Exception) -> Exception:

@@ -132,16 +132,17 @@ class _Summing:
 
     def __init__(self, parameters: list[Tensor], steps: int, group: Group):
         self.parameters, self.steps, self.group = parameters, steps, group
-        self.done, self.waiting = 0, False
+        self.done = 0
+        self._finishing: Any = None  # the list of the backward that runs
 
     def __call__(self, gradient: Tensor | None = None) -> None:
         """A hook: a gradient is about to be added to a parameter."""
-        if not self.waiting:
-            self.waiting = True
+        if self._finishing is not modes.finishing:  # the first one; an earlier backward may have failed
+            self._finishing = modes.finishing
             modes.finishing.append(self.finish)
 
     def finish(self) -> None:
-        self.waiting = False
+        self._finishing = None
         self.done += 1
         if self.done % self.steps == 0:
             fused_allreduce_gradients_with_group(self.parameters, self.group, scale=1.0)
