@@ -5,11 +5,13 @@ from ..utils.lazy import on_demand as _on_demand
 
 _WHERE = {
     "auto_parallel": """Partial Placement ProcessMesh ReduceType Replicate Shard dtensor_from_fn get_mesh reshard set_mesh
-        shard_layer shard_tensor unshard_dtensor""",
+        shard_layer unshard_dtensor""",
+    "auto_parallel.api": "shard_tensor",
     "auto_parallel.dataloader": "shard_dataloader",
     "auto_parallel.dist_attribute": "DistAttr",
     "auto_parallel.dist_model": "DistModel to_static",
     "auto_parallel.high_level_api": "to_distributed",
+    "auto_parallel.interface": "in_auto_parallel_align_mode shard_op",
     "auto_parallel.local": "LocalLayer local_map",
     "auto_parallel.parallelize": "parallelize",
     "auto_parallel.plans": """ColWiseParallel ContextParallel ConvParallel PrepareContextParallel PrepareLayerInput
@@ -22,21 +24,23 @@ _WHERE = {
         batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather get_backend get_group irecv
         is_initialized isend new_group recv recv_object_list reduce reduce_scatter scatter scatter_object_list send
         send_object_list stream wait""",
-    "communication.group": "Group",
+    "communication.group": "Group restart_process_group shutdown_process_group",
     "context_parallel": "ring_attention ulysses_attention",
     "entry_attr": "CountFilterEntry ProbabilityEntry ShowClickEntry",
-    "fleet.base.topology": "ParallelMode",
+    "fleet.base.topology": "ParallelMode create_nccl_config",
     "fleet.dataset": "InMemoryDataset QueueDataset",
     "fleet.layers.mpu.mp_layers": "split",
     "flex_checkpoint.dcp.load_state_dict": "load_merged_state_dict load_state_dict",
     "flex_checkpoint.dcp.save_state_dict": "save_state_dict",
-    "flex_checkpoint.dcp.sharded_weight": "ShardedWeight build_sharded_state_dict",
+    "flex_checkpoint.dcp.sharded_weight": "ShardedStateDict ShardedWeight build_sharded_state_dict shard_weight",
     "launch.main": "launch",
     "parallel": "DataParallel ParallelEnv get_rank get_world_size init_parallel_env",
+    "parallel_with_gloo": "gloo_barrier gloo_init_parallel_env gloo_release",
+    "sharding": "group_sharded_parallel save_group_sharded_model",
     "spawning": "spawn",
     "store": "TCPStore",
 }
-_MODULES = frozenset("auto_parallel communication context_parallel fleet parallel rpc sharding utils".split())
+_MODULES = frozenset("auto_parallel communication context_parallel fleet fsdp io parallel rpc sharding utils".split())
 _NAMES = _names_of(_WHERE)
 
 __all__ = sorted({*_NAMES, *_MODULES} - {"Group", "TCPStore"})

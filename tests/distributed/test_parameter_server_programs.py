@@ -10,6 +10,7 @@ from paddle import nn, static
 from paddle.distributed import fleet
 from paddle.distributed.fleet.fleet import Fleet
 from paddle.distributed.fleet.runtime.parameter_server import ParameterServerRuntime
+from paddle.distributed.fleet.utils import DistributedInfer
 from paddle.distributed.ps import Local, Server
 from paddle.distributed.ps.rows import first_rows
 
@@ -309,3 +310,45 @@ def test_metrics():
     assert metrics.auc(0 * positive, negative, util=util) == 0.5
     assert metrics.acc([3.0], [4.0], util=util) == 0.75 and metrics.rmse([8.0], [2.0], util=util) == 2.0
     assert metrics.max(paddle.to_tensor([1.0, 5.0]), util=util).tolist() == [1, 5]
+
+
+class Loaded(Here):
+    """Servers in this process that have read a folder."""
+
+    folder = ""
+
+    def _transport(self, servers, worker, workers):
+        made = super()._transport(servers, worker, workers)
+        for server in made.servers:
+            server.load(self.folder)
+        return made
+
+
+def test_inference_with_tables_on_servers(front, program, tmp_path, monkeypatch):
+    """Rows that were trained and saved, looked up by a program for inference of another job."""
+
+    def model():
+        x = static.data("x", [None, 1], "int64")
+        return lookup(x, "table") * static.create_parameter([2], "float32", name="w")
+
+    out = model()
+    test = static.default_main_program().clone(for_test=True)
+    feed = {"x": np.array([[10**12], [4]])}
+    exe, _ = train(front, out.sum(), [feed] * 3)
+    (want,) = exe.run(test, feed=feed, fetch_list=[out])
+    front.save_persistables(exe, str(tmp_path / "model"))
+    main, startup = static.Program(), static.Program()
+    with static.program_guard(main, startup), static.scope_guard(static.Scope()), paddle.utils.unique_name.guard():
+        out = model()
+        made = Fleet()
+        made.init(front._role_maker)
+        made._servers = Loaded(front._role_maker, made._user_defined_strategy)
+        made._servers.folder = str(tmp_path / "model")
+        monkeypatch.setattr(fleet, "fleet", made, raising=False)
+        infer = DistributedInfer(main, startup)
+        with pytest.raises(RuntimeError, match="first"):
+            infer.get_dist_infer_program()
+        infer.init_distributed_infer_env(exe, out.sum(), dirname=str(tmp_path / "model"))
+        found = [exe.run(infer.get_dist_infer_program(), feed=feed, fetch_list=[out])[0] for _ in range(2)]
+        made.stop_worker()
+    np.testing.assert_allclose(found, [want, want], rtol=1e-6)

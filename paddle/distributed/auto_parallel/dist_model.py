@@ -24,7 +24,8 @@ from ...nn.layer import Layer
 from ...optimizer.optimizer import Optimizer
 from .api import _sharding, is_dist, unshard_dtensor
 from .hlo import Analysis, analyse
-from .process_mesh import get_mesh
+from .interface import fetching
+from .process_mesh import ProcessMesh, get_mesh
 from .repeated import recomputed
 from .sharded_optimizer import ShardingStage1, ShardingStage2, ShardingStage3, shard_optimizer
 from .strategy import Strategy
@@ -84,6 +85,8 @@ class DistModel:
             for mode in ("train", "add", "eval", "predict")
         }
         self._traced: dict[str, Traced] = {}
+        self._fetched: dict[str, list[str]] = {}  # the names of what `auto_parallel.fetch` names, for each program
+        self.fetched: dict[str, Tensor] = {}  # what the last call fetched
         self._mode = ""
         if optimizer is not None and loss is not None:
             self.train()
@@ -92,6 +95,9 @@ class DistModel:
         else:
             self.predict()
 
+    def _mesh(self) -> ProcessMesh | None:
+        return get_mesh() or next((p.process_mesh for p in self._layer.parameters() if is_dist(p)), None)
+
     def _apply_strategy(self) -> None:
         strategy, optimizer = self._strategy, self._optimizer
         sharding, mixed = strategy.sharding, strategy.amp
@@ -99,7 +105,7 @@ class DistModel:
             stages = {1: ShardingStage1, 2: ShardingStage2, 3: ShardingStage3}
             if sharding.stage not in stages:
                 raise errors.ValueError_(f"DistModel: sharding.stage must be 1, 2 or 3, got {sharding.stage!r}")
-            mesh = get_mesh() or next((p.process_mesh for p in self._layer.parameters() if is_dist(p)), None)
+            mesh = self._mesh()
             if mesh is None:
                 raise errors.ValueError_("DistModel: sharding needs a mesh: set_mesh, or distributed parameters")
             axis = next((n for n in ("sharding", "dp") if n in mesh.dim_names), mesh.dim_names[0])
@@ -194,27 +200,41 @@ class DistModel:
         assert total is not None
         return total if micro == 1 else total * (1 / micro)
 
-    def _train_step(self, inputs: list, labels: list) -> Tensor:
-        loss = self._backward(inputs, labels)
+    def _collected(self, program: str, compute: Callable, *args: Any) -> list:
+        """The results of a step, and behind them what it fetches."""
+        fetching.append({})
+        try:
+            found = compute(*args)
+        finally:
+            extra = fetching.pop()
+        self._fetched[program] = list(extra)
+        return [*(found if isinstance(found, list) else [found]), *(x.detach() for x in extra.values())]
+
+    def _train_step(self, inputs: list, labels: list) -> list:
+        found = self._collected("train", self._backward, inputs, labels)
         if self._scaler is None:
             self._optimizer.step()  # type: ignore[union-attr]
         else:
             self._scaler.step(self._optimizer)
             self._scaler.update()
         self._optimizer.clear_grad(set_to_zero=False)  # type: ignore[union-attr]
-        return loss
+        return found
 
-    def _add_step(self, inputs: list, labels: list) -> Tensor:
-        return self._backward(inputs, labels)
+    def _add_step(self, inputs: list, labels: list) -> list:
+        return self._collected("add", self._backward, inputs, labels)
 
-    def _eval_step(self, inputs: list, labels: list) -> Tensor:
+    def _eval_step(self, inputs: list, labels: list) -> list:
         self._mark([*inputs, *labels])
-        return self._loss_of(inputs, labels)
+        return self._collected("eval", self._loss_of, inputs, labels)
 
     def _predict_step(self, inputs: list, labels: list) -> list:
         self._mark(inputs)
-        found = self._outputs(inputs)
-        return list(found) if isinstance(found, (list, tuple)) else [found]
+
+        def outputs() -> list:
+            found = self._outputs(inputs)
+            return list(found) if isinstance(found, (list, tuple)) else [found]
+
+        return self._collected("predict", outputs)
 
     def _mark(self, placeholders: list) -> None:
         """Let what stands for the batch know how it lies on the mesh."""
@@ -265,7 +285,10 @@ class DistModel:
         self._traced[name] = function._last  # type: ignore[assignment]
         if self._mode == "train":
             self._calls += 1
-        return {f"out{i}": x for i, x in enumerate(found)} if self._mode == "predict" else found
+        names = self._fetched.get(name, [])
+        found, extra = found[: len(found) - len(names)], found[len(found) - len(names) :]
+        self.fetched = dict(zip(names, extra))
+        return {f"out{i}": x for i, x in enumerate(found)} if self._mode == "predict" else found[0]
 
     # ---- programs ----
     def _program(self, mode: str | None) -> Any:
@@ -273,15 +296,24 @@ class DistModel:
 
         mode = self._checked(mode)
         if mode not in self._traced:
-            self._traced[mode] = self._record(mode, self._sample())[0]
+            self._traced[mode] = self._record(mode, self._sample(mode))[0]
         return as_program(self._traced[mode].graph)
 
-    def _sample(self) -> tuple:
+    def _sample(self, mode: str) -> tuple:
+        """Inputs and labels of a batch, without labels to predict."""
+        return self._sample_batch()[: 1 if mode == "predict" else 2]
+
+    def _sample_batch(self) -> tuple:
         if self._input_spec is not None:
             from ...ops.creation import zeros
 
+            mesh = self._mesh()
+            open_length = 1 if mesh is None else mesh.size  # of a batch that can be cut over any axis
             return tuple(
-                [zeros(list(s.shape), s.dtype) for s in (part if isinstance(part, (list, tuple)) else [part])]
+                [
+                    zeros([open_length if n is None or n < 0 else n for n in s.shape], s.dtype)
+                    for s in (part if isinstance(part, (list, tuple)) else [part])
+                ]
                 for part in self._input_spec
             )
         if self._loader is None:
@@ -326,7 +358,8 @@ class DistModel:
             args: as for a call; by default a batch of the loader.
             mode: by default the present one.
         """
-        traced, call = self._record(self._checked(mode), args or self._sample())
+        mode = self._checked(mode)
+        traced, call = self._record(mode, args or self._sample(mode))
         run = traced.run
         tensors = [*call.tensors, *map(traced._state, traced.states, traced.readers)]
         specs = [_spec(t._value) for t in tensors]

@@ -203,3 +203,18 @@ def global_gather(
         )
     first = placed(np.concatenate(counts.received()), counts.width * found.nranks, x.shape[0])
     return Travel.apply(x, first, counts.sending(), found)
+
+
+def get_complete_pp_mesh(mesh: Any) -> Any:
+    """The part of the mesh of `set_mesh` that is the stage of a pipeline in which another mesh lies; that mesh itself where
+    there is none with an axis "pp"."""
+    from ..auto_parallel.process_mesh import get_mesh
+
+    whole = get_mesh()
+    if whole is None or "pp" not in whole.dim_names:
+        return mesh
+    for stage in range(whole.get_dim_size("pp")):
+        found = whole.get_mesh_with_dim("pp", stage)
+        if mesh.process_ids[0] in found.process_ids:
+            return found
+    raise errors.ValueError_(f"get_complete_pp_mesh: {mesh} does not lie in {whole}")

@@ -15,6 +15,42 @@ AXES = ("data", "pipe", "sharding", "sep", "context", "model")
 MODEL_AXES = ("pipe", "sharding", "model")  # along which the parts of a model, or of its optimizer, lie
 
 
+class NCCLConfig(dict):
+    """Settings of NCCL for a group."""
+
+
+def create_nccl_config(nccl_config: dict[str, int | str] | None = None) -> NCCLConfig | None:
+    """Settings of NCCL, for `new_group(nccl_config=...)`. XLA makes the communicators itself, so they are only noted.
+
+    Args:
+        nccl_config: a dict with some of commName, ll_buffsize, ll128_buffsize, simple_buffsize, buffsize_align,
+            nchannels, algoStr, protoStr; None gives None.
+
+    Raises:
+        ValueError: another key; a value of the wrong type.
+
+    Example:
+        >>> paddle.distributed.create_nccl_config({"commName": "tp", "nchannels": 4})["nchannels"]
+        4
+    """
+    if nccl_config is None:
+        return None
+    if not isinstance(nccl_config, dict):
+        raise errors.TypeError_(f"create_nccl_config: nccl_config must be a dict, got {errors.describe(nccl_config)}")
+    for key, value in nccl_config.items():
+        kind = _NCCL.get(key)
+        if kind is None or not isinstance(value, kind):
+            allowed = f"one of {', '.join(_NCCL)}" if kind is None else f"of type {kind.__name__}"
+            raise errors.ValueError_(f"create_nccl_config: {key!r}: {value!r} must be {allowed}")
+    return NCCLConfig(nccl_config)
+
+
+_NCCL = {
+    **dict.fromkeys(("commName", "algoStr", "protoStr"), str),
+    **dict.fromkeys(("ll_buffsize", "ll128_buffsize", "simple_buffsize", "buffsize_align", "nchannels"), int),
+}
+
+
 class ParallelMode:
     """Which kind of parallelism a job uses."""
 
