@@ -45,7 +45,7 @@ class Endpoint:
         labels = model.name, str(model.version)
         self.request, self.answer = schemas.request_type(model), schemas.answer_type(model)
         metrics.compiled.labels(*labels).set(model.compiled_in)
-        self._bytes, self._waiting = metrics.bytes.labels(*labels), metrics.waiting.labels(*labels)
+        self._bytes = metrics.bytes.labels(*labels)
         counters = [c.labels(*labels) for c in (metrics.runs, metrics.joined, metrics.rows, metrics.padding)]
         seconds_of, rows_of = metrics.run_seconds.labels(*labels), metrics.run_rows.labels(*labels)
 
@@ -55,7 +55,7 @@ class Endpoint:
             seconds_of.observe(seconds)
             rows_of.observe(rows)
 
-        self.batcher = Batcher(model, observe)
+        self.batcher = Batcher(model, observe, metrics.waiting.labels(*labels).set)
 
     async def predict(self, request: Request, reader: Bodies, options: ServerOptions) -> Response:
         """The answer to a request. Refused where there is none."""
@@ -73,7 +73,6 @@ class Endpoint:
             rows = record["rows"] = self.model.check(arrays)
             if self.model.sizes and rows > schemas.max_rows(self.model):
                 raise BadInput(f"the request has {rows} rows; {schemas.max_rows(self.model)} are allowed")
-            self._waiting.set(self.batcher.rows_waiting)
             found = await self._in_time(request, self.batcher.submit(arrays, rows))
         except ValidationError as e:
             raise RequestValidationError(_without_input(e))

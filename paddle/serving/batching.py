@@ -48,7 +48,8 @@ class Batcher:
 
     Args:
         model: what runs.
-        observe: called with (runs, rows, padded rows, seconds) after each run.
+        observe: called with (requests, rows, padded rows, seconds) after each run.
+        waiting: called with the number of rows that wait when it changes.
 
     Example:
         >>> async def two(batcher, x):
@@ -56,8 +57,8 @@ class Batcher:
         ...         return await asyncio.gather(batcher.submit([x]), batcher.submit([x]))
     """
 
-    def __init__(self, model: ServedModel, observe: Any = None):
-        self.model, self._observe = model, observe or (lambda *numbers: None)
+    def __init__(self, model: ServedModel, observe: Any = None, waiting: Any = None):
+        self.model, self._observe, self._tell = model, observe or _nothing, waiting or _nothing
         options = model.options
         self._limit, self._delay = options.max_queue, options.max_delay_ms / 1e3
         self._waiting: dict[tuple, collections.deque[_Item]] = {}
@@ -118,6 +119,7 @@ class Batcher:
         self._waiting.setdefault(key, collections.deque()).append(item)
         self._rows_of[key] += rows
         self.rows_waiting += rows
+        self._tell(self.rows_waiting)
         self._work.set()
         if self._rows_of[key] >= self.largest:
             self._enough.set()
@@ -131,6 +133,7 @@ class Batcher:
 
     def _count_out(self, item: _Item) -> None:
         self.rows_waiting -= item.rows
+        self._tell(self.rows_waiting)
         self._rows_of[item.key] -= item.rows
         if not self._waiting[item.key]:
             del self._waiting[item.key], self._rows_of[item.key]
@@ -199,6 +202,10 @@ class Batcher:
         finally:
             padded = self.model.padded(rows) - rows
             self._observe(len(items), rows, padded, time.perf_counter() - start)
+
+
+def _nothing(*numbers: Any) -> None:
+    pass
 
 
 def retry_after(seconds: float) -> str:

@@ -230,10 +230,8 @@ class ServedModel:
 
     def _why_alone(self, random: np.random.Generator) -> str:
         """Why rows cannot run together, "" when they can."""
-        if self.sizes == [1]:
-            return "max_batch is 1"
-        size = self.sizes[min(len(self.sizes) - 1, 2)]
-        count = max(1, size - 1)  # so that one row is padding, where there is room
+        size = max(3, self.sizes[min(len(self.sizes) - 1, 2)])
+        count = size - 1  # one row is padding
         length = self._lengths.lengths[0] if self._lengths else 8
         together = self.example(random, count, length)
         try:

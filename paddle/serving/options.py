@@ -48,7 +48,7 @@ class ModelOptions(_Strict):
     Attributes:
         max_batch: rows that run together at most; 1 runs each request by itself.
         sizes: numbers of rows that are compiled, increasing; powers of two up to `max_batch` by default.
-        max_delay_ms: how long a request waits for others to join, when the model is idle.
+        max_delay_ms: how long a request waits for others to join when the model is idle; those that come while it runs join anyway.
         max_queue: rows that may wait; more are refused with 429.
         timeout: seconds from the arrival of a request to its answer; later is 504.
         instances: runs at the same time in one process.
@@ -62,7 +62,7 @@ class ModelOptions(_Strict):
 
     max_batch: Annotated[int, Field(ge=1, le=65536)] = 32
     sizes: list[Positive] | None = None
-    max_delay_ms: Annotated[float, Field(ge=0, le=60_000)] = 1.0
+    max_delay_ms: Annotated[float, Field(ge=0, le=60_000)] = 0.0
     max_queue: Positive = 1024
     timeout: Seconds = 30.0
     instances: Annotated[int, Field(ge=1, le=64)] = 1

@@ -10,9 +10,12 @@ import asyncio
 import errno
 import json
 import logging
+import os
+import select
 import signal
 import socket
 import sys
+import threading
 from typing import Any
 
 import uvicorn
@@ -141,6 +144,13 @@ class Server(uvicorn.Server):
         )
 
 
+def _end_without_supervisor(channel: socket.socket, loaded: threading.Event) -> None:
+    """In a thread, while models are loaded: later the server looks itself."""
+    while not loaded.wait(0.5):
+        if select.select([channel], [], [], 0)[0]:  # nothing is ever sent: it was closed
+            os._exit(3)
+
+
 def main() -> None:
     """The process of a worker; its arguments come as JSON on the standard input."""
     for number in (signal.SIGINT, signal.SIGHUP):  # meant for the supervisor
@@ -151,12 +161,15 @@ def main() -> None:
     channel = socket.socket(fileno=given["channel"])
     channel.setblocking(False)
     listening = socket.socket(fileno=given["listening"])
+    loaded = threading.Event()
+    threading.Thread(target=_end_without_supervisor, args=(channel, loaded), daemon=True).start()
     try:
         app = create_app(given["models"], options)
     except Exception as e:
         log.error("the models cannot be served: %s", e, exc_info=not isinstance(e, (ValueError, OSError)))
         sys.exit(3)
     app.state.metrics.started.set(given["starts"])
+    loaded.set()
     Server(app, options, channel).run(sockets=[listening])
 
 
