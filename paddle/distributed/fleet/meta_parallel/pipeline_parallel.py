@@ -35,8 +35,8 @@ from .pp_utils.schedules import Step
 
 __all__: list[str] = []
 
-_NOT_BUILT = """enable_timer profiling enable_offload_queue forward_backward_overlap_scheduler sharding_comm_overlap
-sync_param sync_moment""".split()
+_NOT_BUILT = """enable_timer profiling enable_offload_queue forward_backward_overlap_scheduler
+sharding_comm_overlap""".split()
 
 
 class _MicroBatchTraining(MetaParallelBase):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ....engine import errors
@@ -117,14 +118,8 @@ class MixPrecisionOptimizer:
 
     def step(self) -> None:
         """Update the parameters that have a gradient."""
-        lent = [p for p, g in self._with_gradients() if p._grad is None]
-        for p in lent:  # whatever the optimizer inside does with gradients, it sees those
-            p._grad = p.main_grad  # type: ignore[attr-defined]
-        try:
+        with borrowed_gradients(self):
             self._inner_opt.step()
-        finally:
-            for p in lent:
-                p._grad = None
 
     def minimize(self, loss: Any, *args: Any, **kwargs: Any) -> tuple:
         """`step`; the gradients are those that `loss.backward()` left."""
@@ -149,6 +144,22 @@ class MixPrecisionOptimizer:
         if name == "_inner_opt":
             raise AttributeError(name)
         return getattr(self._inner_opt, name)
+
+
+@contextlib.contextmanager
+def borrowed_gradients(optimizer: Any) -> Iterator[None]:
+    """Inside, parameters of a MixPrecisionOptimizer have their `main_grad` as `grad`, so that whatever works with gradients
+    (averages over processes, clipping, steps) sees those. Nothing with another optimizer."""
+    lent = []
+    if isinstance(optimizer, MixPrecisionOptimizer):
+        lent = [p for p, _ in optimizer._with_gradients() if p._grad is None]
+    for p in lent:
+        p._grad = p.main_grad  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for p in lent:
+            p._grad = None
 
 
 class MixPrecisionScaler:

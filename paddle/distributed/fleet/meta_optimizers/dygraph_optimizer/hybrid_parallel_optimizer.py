@@ -20,6 +20,7 @@ from ....communication.collectives import fill, run
 from ....communication.differentiable import plain
 from ...base.topology import ParallelMode
 from ...utils.hybrid_parallel_util import fused_allreduce_gradients
+from ...utils.mix_precision_utils import borrowed_gradients
 from ..programs import minimize_in_program
 
 __all__: list[str] = []
@@ -118,8 +119,11 @@ class HybridParallelOptimizer:
         self._dp_enable = not data_parallel_only and hcg.get_data_parallel_world_size() > 1
         self._sep_enable = hcg.get_sep_parallel_world_size() > 1
         self._equal = configs["mp_configs"] if hcg.get_model_parallel_world_size() > 1 else None
-        if self._equal is not None and self._equal.sync_moment:
-            raise errors.NotImplemented_("HybridParallelOptimizer: mp_configs with sync_moment")
+        self._shared = configs["pp_configs"] if hcg.get_pipe_parallel_world_size() > 1 else None
+        if self._sharding_enable and any(c is not None and c.sync_moment for c in (self._equal, self._shared)):
+            raise errors.NotImplemented_(
+                "HybridParallelOptimizer: sync_moment with states that are divided by sharding"
+            )
         if configs["pp_configs"].dp_comm_overlap:  # the pipeline does it
             self._dp_enable = self._sep_enable = False
         if configs["pp_configs"].sharding_comm_overlap:
@@ -134,16 +138,34 @@ class HybridParallelOptimizer:
 
     def step(self) -> None:
         """Combine the gradients and make a step."""
-        self._hybrid_sync_grad(list(self._inner_opt._parameter_list))
-        if not self._with_gradients():  # the other processes wait for the share of this one in the norm
-            for clip in self._clips():
-                if isinstance(clip, HybridParallelClipGrad):
-                    clip([])
-        if self._equal is not None and self._equal.sync_grad:
-            self._make_equal([p._grad for p in self._alike() if p._grad is not None])
-        self._inner_opt.step()
-        if self._equal is not None and self._equal.sync_param:
-            self._make_equal(self._alike())
+        with borrowed_gradients(self._inner_opt):
+            self._hybrid_sync_grad(list(self._inner_opt._parameter_list))
+            if not self._with_gradients():  # the other processes wait for the share of this one in the norm
+                for clip in self._clips():
+                    if isinstance(clip, HybridParallelClipGrad):
+                        clip([])
+            if self._equal is not None and self._equal.sync_grad:
+                grads = [p._grad for p in self._alike() if p._grad is not None]
+                self._make_equal(grads, self._hcg.get_model_parallel_group(), self._equal.sync_mode)
+            self._inner_opt.step()
+        self._keep_equal()
+
+    def _keep_equal(self) -> None:
+        """Make parameters and moments equal that are to be: copies over tensor parallelism, what stages of a pipeline share."""
+        wanted: list[tuple[Any, list[Tensor], Any]] = []
+        if self._equal is not None:
+            wanted.append((self._equal, self._alike(), self._hcg.get_model_parallel_group()))
+        if self._shared is not None and (self._shared.sync_param or self._shared.sync_moment):
+            colors = [(p, getattr(p, "color", None)) for p in self._inner_opt._parameter_list]
+            some = [(c["shared_weight_name"], c["broadcast_group"], p) for p, c in colors if isinstance(c, dict)]
+            for _, group, p in sorted(some, key=lambda entry: entry[0]):
+                wanted.append((self._shared, [p], group))
+        for configs, params, group in wanted:
+            mode = configs.get("sync_mode", "broadcast")
+            if configs.sync_param:
+                self._make_equal(params, group, mode)
+            if configs.sync_moment:
+                self._make_moments_equal(params, group, mode)
 
     def _alike(self) -> list[Tensor]:
         """The parameters that tensor parallelism does not divide and whose names `sync_param_name` of the strategy names."""
@@ -151,14 +173,28 @@ class HybridParallelOptimizer:
         params = [p for p in self._inner_opt._parameter_list if not p.is_distributed]
         return sorted((p for p in params if any(w in p.name for w in words)), key=lambda p: p.name)
 
-    def _make_equal(self, tensors: list[Tensor]) -> None:
-        """Give all processes of tensor parallelism the values of the first, or (sync_mode) their mean."""
-        group = self._hcg.get_model_parallel_group()
-        how = ("broadcast", 0) if self._equal.sync_mode == "broadcast" else ("mean_of_bucket",)  # type: ignore[union-attr]
+    def _make_equal(self, tensors: list[Tensor], group: Any, mode: str) -> None:
+        """Give all processes of a group the values of the first, or (sync_mode) their mean."""
+        how = ("broadcast", 0) if mode == "broadcast" else ("mean_of_bucket",)
         for dtype in dict.fromkeys(t.dtype for t in tensors):
             some = [t for t in tensors if t.dtype is dtype]
             for tensor, array in zip(some, run(group, "HybridParallelOptimizer", how[0], some, *how[1:])):
                 fill(tensor, array)
+
+    def _make_moments_equal(self, params: list[Tensor], group: Any, mode: str) -> None:
+        inner = self._inner_opt
+        while not isinstance(inner, Optimizer):
+            inner = inner._inner_opt
+        names = [name for name in inner._states if "moment" in name]
+        if not names:
+            return
+        missing = [p for p in params if id(p) not in inner._homes and not p.stop_gradient]
+        if missing:  # of parameters without a gradient: the other processes send theirs
+            inner._settle(missing, {id(p): inner._kind(p) for p in missing})
+        state = inner.state_dict()
+        keys = [inner._key(p, name) for p in params if id(p) in inner._homes for name in names]
+        self._make_equal([state[key] for key in keys], group, mode)
+        inner.set_state_dict(state)
 
     def minimize(
         self, loss: Tensor, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None

@@ -431,7 +431,9 @@ class PipelineLayer(Layer):
                 name, {"ranks": group.ranks, "group": group, "weight_attr": [], "layer": self.shared_layers[key]}
             )
             entry["weight_attr"].append(attribute)
-            getattr(entry["layer"], attribute).is_firstly_shared = group.rank == 0  # counted once in the norm of all
+            weight = getattr(entry["layer"], attribute)
+            weight.is_firstly_shared = group.rank == 0  # counted once in the norm of all
+            weight.color = {"shared_weight_name": f"{key}.{attribute}", "broadcast_group": group}
         return found
 
     def _synchronize_shared_weights(self) -> None:
