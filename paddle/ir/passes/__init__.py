@@ -24,6 +24,8 @@ from .quantization import integer_products
 INFERENCE = (
     "inference",
     "no_copies",
+    "linear",
+    "integer_products",
     "constant_folding",
     "fold_batch_norm",
     "linear",
