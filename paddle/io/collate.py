@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..engine.tensor import Tensor, _make
 from .host import host_array, host_tensor
 
 _LARGE = 4096  # bytes of an array from which on a copy less is worth the care
+empty: Callable[[tuple[int, ...], Any], np.ndarray] = aligned_empty  # in workers: memory that is shared
 
 
 def default_collate_fn(batch: list) -> Any:
@@ -84,7 +86,7 @@ def _stack(arrays: list) -> np.ndarray:
     dtype = arrays[0].dtype
     if arrays[0].nbytes < _LARGE or any(a.dtype != dtype for a in arrays):
         return np.concatenate(arrays).reshape(len(arrays), *shape)
-    out = aligned_empty((len(arrays), *shape), dtype)  # the CPU device takes it without a copy
+    out = empty((len(arrays), *shape), dtype)  # the CPU device takes it without a copy
     return np.stack(arrays, out=out)
 
 

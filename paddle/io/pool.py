@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import math
 import multiprocessing
 import os
@@ -26,8 +27,9 @@ import numpy as np
 from ..engine import capture, errors
 from ..engine.fork import bound_children
 from ..engine.random import generator as default_generator
+from .blocks import SPARE, Arrivals
 from .fetch import Fetch
-from .transport import receive, send
+from .transport import Parcel, receive
 from .worker import Entry, Failure, Job, Task, work
 
 _PATIENCE = 3.0  # seconds for workers to end by themselves
@@ -73,9 +75,20 @@ class Pool:
         shared: batches come through shared memory.
         ahead: batches that each worker prepares.
         timeout: seconds to wait for a batch; 0 for no limit.
+        memory: blocks of workers that are gone, which those of this pool use again and leave there in turn.
     """
 
-    def __init__(self, fetch: Fetch, workers: int, init: Any, context: Any, shared: bool, ahead: int, timeout: float):
+    def __init__(
+        self,
+        fetch: Fetch,
+        workers: int,
+        init: Any,
+        context: Any,
+        shared: bool,
+        ahead: int,
+        timeout: float,
+        memory: list[Arrivals],
+    ):
         self.workers, self.ahead, self.timeout = workers, ahead, timeout
         self.epoch = 0
         self.method = context.get_start_method()
@@ -84,16 +97,17 @@ class Pool:
         self._finalizer = weakref.finalize(self, _end, os.getpid(), self._processes, self._ends)
         self._context, self._forks = context, self.method == "fork"
         self._starts: list[_Start] = []
+        self._memory = memory
         if self._forks:
             capture.flush()
             fetch.bring_to_host()
-        try:
-            for number in range(workers):
-                job: Any = Job(fetch, init, number, workers, shared)
-                self._start(_Start(job if self._forks else _pickled(job, self.method)))
-        except BaseException:
-            self.close()
-            raise
+        spare = [m for arrivals in memory for m in arrivals.mappings().values()] if self._forks and shared else []
+        memory.clear()
+        self._new: list[_Start] = []  # those that have not started
+        for number in range(workers):
+            job: Any = Job(fetch, init, number, workers, shared)
+            arrivals = Arrivals(spare[number::workers])
+            self._new.append(_Start(job if self._forks else _pickled(job, self.method), arrivals))
 
     def _start(self, start: _Start) -> None:
         """Start one more worker."""
@@ -102,7 +116,9 @@ class Pool:
             stack.callback(there.close)
             _connections.add(here)
             self._ends.append(here)
-            entry = Entry(os.getpid(), list(_connections), handlers) if self._forks else None
+            entry = None
+            if self._forks:
+                entry = Entry(os.getpid(), list(_connections), handlers, start.arrivals.mappings())
             process = self._context.Process(
                 target=work, args=(there, start.job, entry), name="paddle-worker", daemon=True
             )
@@ -146,81 +162,96 @@ class Pool:
     def close(self) -> None:
         """End the workers."""
         with _undisturbed():  # what interrupts before leaves it to the end of this object
-            self._finalizer()
+            if self._finalizer() and self._forks:
+                self._memory[:] = [start.arrivals for start in self._starts]
+                for arrivals in self._memory:
+                    arrivals.retire(SPARE // self.workers)
 
     # ---- an epoch ----
     def run(self, batches: Iterable | None, number: int, keep: bool) -> Iterator:
         """The batches of one epoch, whose number goes into the seeds: of the given indices, or of the stream. `keep`: the
-        workers stay for the next one."""
+        workers stay for the next one. The workers begin at once."""
         self.epoch += 1
-        mine = self.epoch
         try:
             seed = _epoch_seed(number)
+            tasks = itertools.repeat(("next", None)) if batches is None else (("batch", each) for each in batches)
+            first = list(itertools.islice(tasks, self.workers * self.ahead))
+            while self._new and not self._forks:  # these take long to start: all at the same time
+                self._start(self._new.pop(0))
             for worker in range(self.workers):
-                self._ask(worker, "epoch", seed)
-            answers = self._streamed() if batches is None else self._indexed(iter(batches))
-            for batch in answers:
-                yield batch
-                if self.epoch != mine:
-                    raise errors.RuntimeError_(
-                        "DataLoader: another iterator of this loader was started; persistent workers serve one at a time"
-                    )
+                if self._new:
+                    self._start(self._new.pop(0))
+                for kind, value in [("epoch", seed), *first[worker :: self.workers]]:
+                    self._ask(worker, kind, value)
+        except BaseException:
+            self.close()
+            raise
+        answers = self._streamed if batches is None else self._indexed
+        return self._epoch(self.epoch, answers(self.epoch, tasks, len(first), keep), keep)
+
+    def _epoch(self, epoch: int, answers: Iterator, keep: bool) -> Iterator:
+        try:
+            yield from answers  # (and hold none of them)
+            self._check(epoch)
         except GeneratorExit:
-            if not keep and self.epoch == mine:
+            if not keep and self.epoch == epoch:
                 self.close()
             raise
         except BaseException:
-            if self.epoch == mine:
+            if self.epoch == epoch:
                 self.close()
             raise
         if not keep:
             self.close()
 
-    def _indexed(self, batches: Iterator) -> Iterator:
-        owing: deque[int] = deque()
-        turn = 0
-
-        def ask() -> None:
-            nonlocal turn
-            indices = next(batches, None)
-            if indices is not None:
-                self._ask(turn % self.workers, "batch", indices)
-                owing.append(turn % self.workers)
-                turn += 1
-
-        for _ in range(self.workers * self.ahead):
-            ask()
+    def _indexed(self, epoch: int, tasks: Iterator, asked: int, keep: bool) -> Iterator:
+        owing = deque(range(asked))
         while owing:
-            _, batch = self._receive(owing.popleft())
-            ask()
-            yield batch
+            turn = owing.popleft()
+            received = [self._receive(turn % self.workers, epoch)[1]]
+            task = next(tasks, None)
+            if task is not None:
+                self._ask(asked % self.workers, *task)
+                owing.append(asked)
+                asked += 1
+            elif not keep and len(owing) < self.workers:
+                self._ask(turn % self.workers, "leave")
+            yield received.pop()
 
-    def _streamed(self) -> Iterator:
-        for _ in range(self.ahead):
-            for number in range(self.workers):
-                self._ask(number, "next")
+    def _streamed(self, epoch: int, tasks: Iterator, asked: int, keep: bool) -> Iterator:
         turns = list(range(self.workers))
         while turns:
             for number in list(turns):
-                kind, batch = self._receive(number)
+                kind, batch = self._receive(number, epoch)
                 if kind == "end":
                     turns.remove(number)
+                    if not keep:
+                        self._ask(number, "leave")
                 else:
-                    self._ask(number, "next")
-                    yield batch
+                    received = [batch]
+                    del batch
+                    self._ask(number, *next(tasks))
+                    yield received.pop()
 
     def _ask(self, number: int, kind: str, value: Any = None) -> None:
-        task = Task(kind, self.epoch, value)
+        task = Task(kind, self.epoch, value, self._starts[number].arrivals.ended())
         if not self._starts[number].ready:
             self._starts[number].tasks.append(task)
         self._send(number, task)
 
     def _send(self, number: int, task: Task) -> None:
         with contextlib.suppress(ConnectionError):  # _receive says why it is gone
-            send(self._ends[number], task, shared=False)
+            Parcel(task).send(self._ends[number])
 
-    def _receive(self, number: int) -> tuple[str, Any]:
+    def _check(self, epoch: int) -> None:
+        if self.epoch != epoch:
+            raise errors.RuntimeError_(
+                "DataLoader: another iterator of this loader was started; persistent workers serve one at a time"
+            )
+
+    def _receive(self, number: int, epoch: int) -> tuple[str, Any]:
         """Kind and value of the next answer of a worker."""
+        self._check(epoch)
         try:
             return self._answer(number)
         except (OSError, ValueError):
@@ -245,7 +276,7 @@ class Pool:
                     f"{self.timeout} seconds"
                 )
             try:
-                answer = receive(end) if end.poll() else None
+                answer = receive(end, start.arrivals) if end.poll() else None
             except (EOFError, OSError):
                 answer = None
             if answer is None:
@@ -287,9 +318,10 @@ class Pool:
 
 @dataclass
 class _Start:
-    """A worker from its start until it says that it is ready: with what it starts, and what it was asked meanwhile."""
+    """A worker: with what it starts, what it is asked before it says that it is ready, and its blocks of memory."""
 
     job: Any
+    arrivals: Arrivals
     time: float = 0.0
     ready: bool = False
     again: bool = False
@@ -320,22 +352,27 @@ def _later(number: int) -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def _end(owner: int, processes: list, ends: list[Connection]) -> None:
-    """Close the connections, which workers take for the end; those that do not end in time are killed."""
+def _end(owner: int, processes: list, ends: list[Connection]) -> bool:
+    """Close the connections, which workers take for the end; those that do not end in time are killed. Whether all have
+    ended."""
     if os.getpid() != owner:
-        return
+        return False
     with _undisturbed():
         with _starting:
             for end in ends:
                 end.close()
-        for patience, force in ((_PATIENCE, "terminate"), (1.0, "kill"), (1.0, "close")):
+        for patience, force in ((_PATIENCE, "terminate"), (1.0, "kill"), (1.0, "")):
             until = time.monotonic() + patience
             for process in processes:
                 process.join(max(until - time.monotonic(), 0))
             for process in processes:
-                if force == "close" or process.is_alive():
-                    with contextlib.suppress(ValueError):
-                        getattr(process, force)()
+                if force and process.is_alive():
+                    getattr(process, force)()
+        ended = not any(process.is_alive() for process in processes)
+        for process in processes:
+            with contextlib.suppress(ValueError):  # it lives
+                process.close()
+    return ended
 
 
 def _pickled(job: Job, method: str) -> bytes:

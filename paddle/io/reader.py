@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..engine import errors
 from ..engine import place as places
+from .blocks import Arrivals
 from .collate import default_collate_fn, default_convert_fn, to_tensors
 from .dataset import IterableDataset, NoLength
 from .fetch import Fetch
@@ -119,6 +121,7 @@ class DataLoader:
         if multiprocessing_context is not None:
             context_of(multiprocessing_context)
         self._pool: Pool | None = None  # of persistent workers
+        self._memory: list[Arrivals] = []  # of workers that are gone
         self._epochs = 0
         self.batch_sampler: Any = None
         if not stream:
@@ -146,7 +149,7 @@ class DataLoader:
             else places.parse_place(self.places[0] if isinstance(self.places, (list, tuple)) else self.places).device()
         )
         fresh = self.num_workers or self.collate_fn is default_collate_fn
-        tensors = (to_tensors(batch, device, copy=not fresh) for batch in self._host_batches())
+        tensors = _tensors(self._host_batches(), device, copy=not fresh)
         on_cpu = device.platform == "cpu" if device is not None else places.current_place().is_cpu_place()
         return tensors if on_cpu or not self.use_buffer_reader else _one_ahead(tensors)
 
@@ -154,7 +157,7 @@ class DataLoader:
         return self.__iter__()
 
     def __getstate__(self) -> dict:
-        return {**self.__dict__, "_pool": None}
+        return {**self.__dict__, "_pool": None, "_memory": []}
 
     def _host_batches(self) -> Iterator:
         fetch = Fetch(self.dataset, self.collate_fn, self.auto_collate_batch, self.batch_size, self.drop_last)
@@ -178,12 +181,17 @@ class DataLoader:
             self.use_shared_memory,
             self.prefetch_factor,
             self.timeout,
+            self._memory,
         )
         self._pool = pool if self.persistent_workers else None
         return pool
 
 
 _END = object()
+
+
+def _tensors(batches: Iterator, device: Any, copy: bool) -> Iterator:
+    yield from map(functools.partial(to_tensors, device=device, copy=copy), batches)  # and hold none of them
 
 
 def _one_ahead(batches: Iterator) -> Iterator:

@@ -1,32 +1,25 @@
-"""Objects from process to process. Their arrays lie in anonymous shared memory whose descriptor goes along: it has no
-name and no limit of its own, nothing is copied on arrival, and the system frees it when the last process lets go of it,
-however that one ended.
-"""
+"""Objects from process to process: what is large through shared memory (`blocks`), the rest through the connection."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import io
-import mmap
 import os
 import pickle
 import socket
-import tempfile
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import recv_handle, sendfds
+from multiprocessing.reduction import recvfds, sendfds
 from typing import Any
 
 import numpy as np
 
 from ..engine import errors
 from ..engine.tensor import Tensor
+from .blocks import Arrivals, Block, Blocks, Part
 from .host import host_tensor, read
 
-_INLINE = 32 << 10  # bytes that go through the connection itself: less than the price of a mapping
-_ALIGNMENT = 64  # the CPU device takes memory at such addresses as it is
-_POPULATE = getattr(mmap, "MAP_POPULATE", 0)
+_INLINE = 32 << 10  # bytes that go through the connection itself: less than the price of a block
 
 
 class _Pickler(pickle.Pickler):
@@ -40,114 +33,113 @@ def _tensor(array: np.ndarray, stop_gradient: bool) -> Tensor:
     return out
 
 
-def send(connection: Connection, value: Any, shared: bool = True) -> None:
-    """Send an object. `shared=False`, or no memory for it: everything goes through the connection."""
-    parts: list[pickle.PickleBuffer] = []
-    out = io.BytesIO()
-    _Pickler(out, 5, buffer_callback=parts.append).dump(value)
-    views = [out.getbuffer(), *(part.raw() for part in parts)]
-    sizes = [view.nbytes for view in views]
-    with contextlib.ExitStack() as stack:
-        memory = None
-        if shared and sum(sizes) > _INLINE:
-            with contextlib.suppress(OSError, MemoryError):
-                way = stack.enter_context(socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM))
-                memory = stack.enter_context(_shared(views))
-        connection.send_bytes(pickle.dumps((sizes, memory is not None)))
-        if memory is not None:
-            sendfds(way, [memory])
-        else:
-            for view in views:
-                connection.send_bytes(view)
+class Parcel:
+    """An object, packed. Between packing and sending the sender lets go of it: arrays in blocks that nobody holds then go
+    as they are, others may still be written to and are copied.
+
+    Args:
+        value: the object.
+        blocks: where large parts go; None, or no memory for it, and everything goes through the connection.
+    """
+
+    def __init__(self, value: Any, blocks: Blocks | None = None):
+        self._blocks = blocks
+        self._retained: dict[int, Block] = {}
+        buffers: list[pickle.PickleBuffer] = []
+        out = io.BytesIO()
+        _Pickler(out, 5, buffer_callback=buffers.append).dump(value)
+        self._parts: list[memoryview | Part] = [out.getbuffer(), *(buffer.raw() for buffer in buffers)]
+        if blocks is not None:
+            for i, view in enumerate(self._parts):
+                if (part := blocks.find(view)) is not None:
+                    self._parts[i] = part
+                    self._retained[part.block.number] = part.block
+            for block in self._retained.values():
+                blocks.retain(block)
+
+    def send(self, connection: Connection) -> None:
+        """Send it."""
+        blocks, parts = self._blocks, self._parts
+        held = {number: block for number, block in self._retained.items() if block.lease() is not None}
+        loose: dict[int, memoryview] = {}
+        for i, part in enumerate(parts):
+            if isinstance(part, Part) and part.block.number in held:
+                parts[i] = part = part.view()
+            if isinstance(part, memoryview) and part.nbytes:
+                loose[i] = part
+        inline = sum(view.nbytes for view in loose.values()) <= _INLINE
+        if blocks is not None and not inline:
+            for i, copy in zip(loose, blocks.store(list(loose.values())) or ()):
+                parts[i] = copy
+        places: list[tuple[int, int, int] | bytearray | int] = []  # in a block, here, or as a message of so many bytes
+        new: dict[int, Block] = {}
+        for part in parts:
+            if isinstance(part, Part):
+                places.append((part.block.number, part.start, part.size))
+                if part.block.descriptor is not None:
+                    new[part.block.number] = part.block
+            else:
+                places.append(bytearray(part) if inline or not part.nbytes else part.nbytes)
+        gone = blocks.next_batch() if blocks is not None else []
+        connection.send_bytes(pickle.dumps((places, [(n, block.mapping.size) for n, block in new.items()], gone)))
+        if new:
+            with _socket(connection) as way:
+                for block in new.values():
+                    sendfds(way, [block.descriptor])
+                    os.close(block.descriptor)
+                    block.descriptor = None
+        for part, place in zip(parts, places):
+            if isinstance(place, int):
+                connection.send_bytes(part)
+        for block in held.values():
+            blocks.release(block)
 
 
-def receive(connection: Connection) -> Any:
-    """The next object. EOFError when the other side is closed."""
-    sizes, shared = pickle.loads(connection.recv_bytes())
-    if shared:
-        try:
-            memory = recv_handle(connection)
-        except ConnectionError:
-            raise
-        except (OSError, RuntimeError) as e:
-            raise errors.RuntimeError_(
-                f"a batch did not arrive: this process has too many open files (`ulimit -n` raises the limit; {e})"
-            ) from None
-        try:
-            whole = _mapped(memory, _starts(sizes)[-1])
-        finally:
-            os.close(memory)
-        views = [whole[start : start + size] for start, size in zip(_starts(sizes), sizes)]
-    else:
-        views = [memoryview(bytearray(size)) for size in sizes]
-        for view in views:
-            if connection.recv_bytes_into(view) != view.nbytes if view.nbytes else connection.recv_bytes():
+def receive(connection: Connection, arrivals: Arrivals | None = None) -> Any:
+    """The next object. `arrivals`: the blocks of the sender, if it has any. EOFError when the other side is closed."""
+    places, new, gone = pickle.loads(connection.recv_bytes())
+    if new:
+        with _socket(connection) as way:
+            for number, size in new:
+                descriptor = _descriptor(way)
+                try:
+                    arrivals.add(number, size, descriptor)
+                finally:
+                    os.close(descriptor)
+    views = arrivals.views({place[0] for place in places if isinstance(place, tuple)}) if arrivals is not None else {}
+    parts: list[Any] = []
+    for place in places:
+        if isinstance(place, tuple):
+            number, start, size = place
+            parts.append(views[number][start : start + size])
+        elif isinstance(place, int):
+            parts.append(bytearray(place))
+            if connection.recv_bytes_into(parts[-1]) != place:
                 raise EOFError
-    return pickle.loads(views[0], buffers=views[1:])
+        else:
+            parts.append(place)
+    if gone:
+        arrivals.forget(gone)
+    return pickle.loads(parts[0], buffers=parts[1:])
 
 
-def _starts(sizes: list[int]) -> list[int]:
-    """Where each part begins, and the size of the whole."""
-    return [0, *np.cumsum([-(-size // _ALIGNMENT) * _ALIGNMENT for size in sizes]).tolist()]
+def _descriptor(way: socket.socket) -> int:
+    try:
+        return recvfds(way, 1)[0]
+    except ConnectionError:
+        raise
+    except (OSError, RuntimeError) as e:
+        raise errors.RuntimeError_(
+            f"a batch did not arrive: this process has too many open files (`ulimit -n` raises the limit; {e})"
+        ) from None
 
 
 @contextlib.contextmanager
-def _shared(views: list[memoryview]) -> Iterator[int]:
-    """Anonymous memory that holds the parts. OSError where there is no room."""
-    memory = anonymous_memory()
+def _socket(connection: Connection) -> Iterator[socket.socket]:
+    """The socket of a connection, without a descriptor of its own."""
+    way = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=connection.fileno())
     try:
-        starts = _starts([view.nbytes for view in views])
-        os.ftruncate(memory, starts[-1])
-        for view, start in zip(views, starts):
-            left = view
-            while left.nbytes:
-                written = os.pwrite(memory, left, start)
-                left, start = left[written:], start + written
-        yield memory
+        way.setblocking(True)  # whatever `socket.setdefaulttimeout` says
+        yield way
     finally:
-        os.close(memory)
-
-
-def anonymous_memory() -> int:
-    """The descriptor of a file without a name, in memory where the system knows that."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("paddle-batch", os.MFD_CLOEXEC)
-    with tempfile.TemporaryFile() as f:
-        return os.dup(f.fileno())
-
-
-class _Mapping:
-    """Memory behind a descriptor, for NumPy. (Python's `mmap` would keep one more descriptor open for each.)"""
-
-    address: int | None = None
-    _system = ctypes.CDLL(None, use_errno=True)
-    _system.mmap.restype = ctypes.c_void_p
-    _system.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-    _system.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-
-    def __init__(self, memory: int, size: int):
-        self.size = size
-        address = self._system.mmap(
-            None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _POPULATE, memory, 0
-        )
-        if address == ctypes.c_void_p(-1).value:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        self.address = address
-        self.__array_interface__ = {"data": (address, False), "shape": (size,), "typestr": "|u1", "version": 3}
-
-    def __del__(self) -> None:
-        if self.address is not None:
-            self._system.munmap(self.address, self.size)
-
-
-def _mapped(memory: int, size: int) -> memoryview:
-    try:
-        return memoryview(np.asarray(_Mapping(memory, size)))  # type: ignore[arg-type]
-    except OSError:  # too many mappings: read it
-        os.lseek(memory, 0, os.SEEK_SET)
-        whole = memoryview(bytearray(size))
-        with open(memory, "rb", buffering=0, closefd=False) as f:
-            done = 0
-            while done < size and (more := f.readinto(whole[done:])):
-                done += more
-        return whole
+        way.detach()

@@ -12,8 +12,9 @@ import signal
 import threading
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -24,9 +25,11 @@ from ..engine.modes import Watch
 from ..engine.random import seed as seed_framework
 from ..engine.tensor import Tensor
 from ..utils import storage
+from . import collate
+from .blocks import Blocks, Mapping
 from .fetch import Fetch
 from .host import host_tensor, read
-from .transport import receive, send
+from .transport import Parcel, receive
 
 _GRACE = 2.0  # seconds for the sample in work when the loader is gone
 _LOOK = 5.0  # seconds between looks whether the process of the loader still lives
@@ -71,20 +74,23 @@ class Job:
 @dataclass
 class Entry:
     """What a forked worker has to know of the process that it comes from: its number, ends of connections that belong to
-    it alone, and its handlers of signals, which do not act while a worker starts."""
+    it alone, its handlers of signals, which do not act while a worker starts, and memory for batches."""
 
     parent: int
     ends: list[Connection]
     handlers: dict[int, Any]
+    memory: dict[int, Mapping]
 
 
 @dataclass
 class Task:
-    """What a worker is asked: `kind` is "epoch" (its number and the seed), "batch" (indices) or "next" (of the stream)."""
+    """What a worker is asked: `kind` is "epoch" (its number and the seed), "batch" (indices), "next" (of the stream) or
+    "leave" (there is nothing more to do). `ended`: of its blocks of memory, which have come back."""
 
     kind: str
     epoch: int
     value: Any = None
+    ended: list[tuple[int, bool]] = field(default_factory=list)
 
 
 @dataclass
@@ -131,6 +137,7 @@ class _Inbox:
     def __init__(self, connection: Connection):
         self.epoch, self.gone = 0, False
         self.tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+        self.ended: deque[tuple[int, bool]] = deque()
         self.connection = connection
         threading.Thread(target=self._read, name="paddle-tasks", daemon=True).start()
 
@@ -143,6 +150,7 @@ class _Inbox:
                         raise EOFError
                 task = receive(self.connection)
                 self.epoch = task.epoch
+                self.ended.extend(task.ended)
                 self.tasks.put(task)
         except (EOFError, OSError):
             self.gone = True
@@ -176,25 +184,30 @@ def work(connection: Connection, job: Job | bytes, entry: Entry | None) -> None:
         jax.config.update("jax_platforms", "cpu")
     inbox = _Inbox(connection)
     try:
-        _serve(connection, inbox, job)
+        _serve(connection, inbox, job, entry.memory if entry is not None else {})
     except (_Gone, ConnectionError):
         pass
 
 
-def _serve(connection: Connection, inbox: _Inbox, given: Job | bytes) -> None:
+def _serve(connection: Connection, inbox: _Inbox, given: Job | bytes, memory: dict[int, Mapping]) -> None:
     global _current
     try:
         job = pickle.loads(given) if isinstance(given, bytes) else given
     except BaseException as e:
-        send(connection, Answer("error", 0, Failure.of(e)))
+        Parcel(Answer("error", 0, Failure.of(e))).send(connection)
         raise _Gone from None
-    send(connection, Answer("ready", 0))
+    Parcel(Answer("ready", 0)).send(connection)
     _current = WorkerInfo(job.number, job.workers, job.fetch.dataset)
+    blocks = Blocks(inbox.ended, memory) if job.shared else None
+    if blocks is not None:
+        collate.empty = blocks.empty
     stream: Any = None
     init = job.init
     while (task := inbox.tasks.get()) is not None:
         if task.epoch != inbox.epoch:
             continue  # of an epoch that was left early
+        if task.kind == "leave":
+            return
         answer = Answer("batch", task.epoch)
         try:
             if task.kind == "epoch":
@@ -215,12 +228,12 @@ def _serve(connection: Connection, inbox: _Inbox, given: Job | bytes) -> None:
             inbox.check()
             answer = Answer("error", task.epoch, Failure.of(e))
         try:
-            send(connection, answer, job.shared)
-        except ConnectionError:
-            raise _Gone from None
+            parcel = Parcel(answer, blocks)
         except Exception as e:  # what cannot be pickled
-            send(connection, Answer("error", task.epoch, Failure.of(e)))
-        del answer  # its memory is free while the next batch is made
+            parcel = Parcel(Answer("error", task.epoch, Failure.of(e)))
+        del answer
+        parcel.send(connection)
+        del parcel
 
 
 _END = object()

@@ -58,13 +58,18 @@ def processes(session):
     return found
 
 
+def named():
+    """What has a name in shared memory. (Semaphores are of other programs: a loader has none.)"""
+    return {name for name in os.listdir("/dev/shm") if not name.startswith("sem.")}
+
+
 class Program:
     """A script that runs in a session of its own."""
 
     def __init__(self, folder, text, head=HEAD, arguments=()):
         path = folder / "script.py"
         path.write_text(textwrap.dedent(head) + textwrap.dedent(text))
-        self.shm = set(os.listdir("/dev/shm"))
+        self.shm = named()
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         environment = {**os.environ, "PYTHONPATH": ROOT}
         self.process = subprocess.Popen(
@@ -80,13 +85,13 @@ class Program:
         until = time.monotonic() + 15
         while (left := processes(self.process.pid)) and time.monotonic() < until:
             time.sleep(0.05)
-        while (named := set(os.listdir("/dev/shm")) - self.shm) and time.monotonic() < until:
+        while (more := named() - self.shm) and time.monotonic() < until:
             time.sleep(0.05)  # those of other programs come and go
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         if exc[0] is None:
             assert not left
-            assert not named
+            assert not more
 
     def line(self):
         return self.process.stdout.readline().strip()

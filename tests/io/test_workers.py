@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import paddle
-from paddle.io import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info, transport
+from paddle.io import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info, blocks
 
 fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
 pytestmark = fork
@@ -238,10 +238,10 @@ def test_no_room_for_shared_memory(monkeypatch):
     for arguments in (dict(worker_init_fn=little), dict(use_shared_memory=False)):
         got = [b[0].numpy() for b in DataLoader(data, batch_size=2, num_workers=2, **arguments)]
         assert all(map(np.array_equal, got, want)) and len(got) == 3
-    monkeypatch.setattr(transport, "anonymous_memory", none)
+    monkeypatch.setattr(blocks, "anonymous_memory", none)
     assert all(map(np.array_equal, [b[0].numpy() for b in DataLoader(data, batch_size=2, num_workers=2)], want))
     monkeypatch.undo()
-    monkeypatch.setattr(transport, "_Mapping", none)
+    monkeypatch.setattr(blocks, "Mapping", none)
     assert all(map(np.array_equal, [b[0].numpy() for b in DataLoader(data, batch_size=2, num_workers=2)], want))
 
 
