@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from ..engine import errors
 from ..engine.value import Value
 from ..ir.program import Graph
 from ..jit import files
-from ..jit.saving import _program
-from ..jit.static_function import StaticFunction
 from ..nn.layer import Layer
-from ..static.input_spec import InputSpec
+from .export import batches_of, traced
 from .program import observe, prepared, quantized, sites
 
 _BITS = {"QUANT_INT8": 8, "QUANT_INT4": 4, "QUANT_NONE": None}
@@ -23,52 +20,6 @@ _DEFAULTS: dict[str, Any] = {
     "algo": "hist",
     "per_channel": True,
 }
-
-
-def traced(layer: Layer, input_spec: Any = None) -> tuple[Graph, list[str], list[Value]]:
-    """(graph with its arrays, names of the inputs, results) of a layer as it infers.
-
-    Args:
-        layer: a Layer.
-        input_spec: a list of InputSpec or example tensors; default: the shapes of the last call, the first length open.
-
-    Raises:
-        ValueError: there is no description, and the layer was not called with tensors alone.
-    """
-    if input_spec is None:
-        kinds = layer.__dict__.get("_last_call")
-        if not kinds and not isinstance(layer.forward, StaticFunction):
-            raise errors.ValueError_(
-                f"quantization: nothing tells what the inputs of {type(layer).__name__} are: give input_spec, or call the "
-                "model once with tensors"
-            )
-        input_spec = kinds and [InputSpec([None, *s[1:]] if s else [], d.name) for s, d in kinds]
-    function = (
-        layer.forward if isinstance(layer.forward, StaticFunction) else StaticFunction(layer.forward, full_graph=True)
-    )
-    training = [x for x in layer.sublayers(include_self=True) if x.training]
-    for each in training:
-        each.training = False
-    try:
-        found = _program(layer, function, input_spec, False)
-    finally:
-        for each in training:
-            each.training = True
-    return found.graph, list(found.graph.inputs), list(found.graph.block.outputs[: found.n_results])
-
-
-def batches_of(data: Any, feeds: list[str]) -> Iterable[dict[str, Any]]:
-    """Batches of a DataLoader or any iterable as dicts: each a dict, a tensor, or a list of which the first ones count."""
-    for batch in data:
-        if isinstance(batch, dict):
-            yield batch
-        else:
-            found = batch if isinstance(batch, (list, tuple)) else [batch]
-            if len(found) < len(feeds):
-                raise errors.ValueError_(
-                    f"quantization: a batch holds {len(found)} arrays, the inputs are {', '.join(feeds)}"
-                )
-            yield dict(zip(feeds, found))
 
 
 class PostTrainingStaticQuant:

@@ -19,7 +19,7 @@ from .cleanup import common_subexpressions, constant_folding, dead_code, no_copi
 from .fusion import attention, linear
 from .inference import for_inference, with_arguments
 from .normalization import fold_batch_norm
-from .quantization import integer_products
+from .quantization import integer_products, real_integers
 
 INFERENCE = (
     "inference",
@@ -49,6 +49,7 @@ __all__ = [
     "integer_products",
     "linear",
     "no_copies",
+    "real_integers",
     "register",
     "with_arguments",
 ]
