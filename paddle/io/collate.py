@@ -30,6 +30,11 @@ def default_collate_fn(batch: list) -> Any:
     if not batch:
         raise errors.ValueError_("default_collate_fn: the batch is empty")
     first = batch[0]
+    if isinstance(first, _Row):
+        if all(isinstance(row, _Row) and row.number == i for i, row in enumerate(batch)):
+            return first.whole[: len(batch)]
+        batch = [row.whole[row.number] if isinstance(row, _Row) else row for row in batch]
+        first = batch[0]
     if isinstance(first, np.ndarray):
         return _stack(batch)
     if isinstance(first, Tensor):
@@ -55,6 +60,52 @@ def default_collate_fn(batch: list) -> Any:
         f"default_collate_fn: a sample holds a {type(first).__name__}; it can hold arrays, tensors, numbers, "
         "strings, and tuples, lists and dicts of them. Convert it in the dataset or pass collate_fn"
     )
+
+
+class Rows:
+    """Samples on their way into a batch of `default_collate_fn`: large arrays go at once to their place in the batch, while
+    they are in the cache, and their memory serves the next sample.
+
+    Args:
+        number: of the samples, at most.
+    """
+
+    def __init__(self, number: int):
+        self._number, self._next = number, 0
+        self._wholes: dict[tuple, np.ndarray] = {}
+
+    def add(self, sample: Any) -> Any:
+        """The sample, with `_Row`s for the arrays that are in place."""
+        placed = self._place(sample, ())
+        self._next += 1
+        return placed
+
+    def _place(self, value: Any, path: tuple) -> Any:
+        kind = type(value)
+        if kind is tuple or kind is list:
+            return [self._place(v, (*path, i)) for i, v in enumerate(value)]
+        if kind is dict:
+            return {k: self._place(v, (*path, k)) for k, v in value.items()}
+        if kind is not np.ndarray or value.nbytes < _LARGE or value.dtype.hasobject:
+            return value
+        whole = self._wholes.get(path)
+        if whole is None:
+            if self._next:
+                return value
+            whole = self._wholes[path] = empty((self._number, *value.shape), value.dtype)
+        if value.shape != whole.shape[1:] or value.dtype != whole.dtype:
+            return value
+        whole[self._next] = value
+        return _Row(whole, self._next)
+
+
+class _Row:
+    """An array that is in its place in a batch."""
+
+    __slots__ = ("whole", "number")
+
+    def __init__(self, whole: np.ndarray, number: int):
+        self.whole, self.number = whole, number
 
 
 def default_convert_fn(batch: Any) -> Any:

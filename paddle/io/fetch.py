@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .collate import default_collate_fn
+from .collate import Rows, default_collate_fn
 from .dataset import TensorDataset
 from .host import read
 
@@ -34,9 +34,10 @@ class Fetch:
         found = self.dataset._batch(indices) if self.together else None
         if found is None:
             samples = []
+            place = self._place(len(indices))
             for i in indices:
                 check()
-                samples.append(self.dataset[i])
+                samples.append(place(self.dataset[i]))
             found = self.collate(samples)
         return found
 
@@ -47,9 +48,15 @@ class Fetch:
             yield from map(self.collate, samples)
             return
         checked = (check() or sample for sample in samples)
-        while batch := list(itertools.islice(checked, self.batch_size)):
+        while batch := list(map(self._place(self.batch_size), itertools.islice(checked, self.batch_size))):
             if len(batch) == self.batch_size or not self.drop_last:
-                yield self.collate(batch)
+                made = [self.collate(batch)]
+                batch.clear()
+                yield made.pop()  # and hold nothing of it
+
+    def _place(self, number: int | None) -> Callable:
+        """What is done to each of so many samples before they are collated."""
+        return Rows(number).add if self.collate is default_collate_fn and number is not None else lambda sample: sample
 
     def bring_to_host(self) -> None:
         """Let every tensor in the dataset keep a copy on the host: a forked process has no way to the device."""
