@@ -14,6 +14,10 @@ step) reach the device, in three modes:
 A call that has no step in the tree (another operator, another shape, other operands) runs what waits and goes on
 recording, so a mismatch costs time and nothing else. Results that nobody holds any more at the cut are never stored.
 
+Calls that communicate with other processes are calls like others, and each process defers, compiles and flushes as it sees
+fit: to the others one that defers is one that is slow, because messages keep their order (`meshed`) and do not wait for
+long: who is about to wait for another process sends them first, and a thread sends what waits for a second.
+
 Everything above, the tape and its checks, hooks, errors of shapes, works the same in all modes, because only arrays are
 deferred. The ideas are those of lazy tensors (Suhan et al., "LazyTensor", 2021) and of trace trees (Gal et al., "Trace-based
 Just-in-Time Type Specialization for Dynamic Languages", PLDI 2009); a call costs a dictionary lookup and no inference
@@ -37,7 +41,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from . import errors, flags, heap
+from . import errors, flags, heap, meshed
 from .compile import REWRITES, background
 from .deferred import Deferred, present
 from .modes import Watch, modes
@@ -107,10 +111,16 @@ class Seen:
 class Segment:
     """The calls from one cut to the next. `outs` has (numbers, arrays) of its results once they were computed."""
 
-    __slots__ = ("capture", "steps", "inputs", "index", "results", "makers", "before", "due", "start", "outs", "done")
+    __slots__ = (
+        *("capture", "steps", "inputs", "index", "results", "makers", "before", "due", "start", "outs", "done"),
+        *("mesh", "since", "sent"),
+    )
 
     def __init__(self, capture: Capture):
         self.capture = capture
+        self.mesh: Any = None  # of the processes with which calls communicate
+        self.since = 0.0  # when the first of them was deferred
+        self.sent = False  # whether they were started
         self.steps: list[Step] = []
         self.inputs: list[Any] = []  # arrays and numbers from outside, in the order of their first use
         self.index: dict[int, int] = {}  # of the id of an input: -1 - its position
@@ -128,6 +138,23 @@ class Segment:
                 "the computation of a tensor waited in another thread when this process was forked; read it before"
             )
         self.capture.cut(self)
+
+    def communicates(self, mesh: Any) -> None:
+        """A call that communicates with the processes of a mesh was deferred."""
+        if self.mesh is None:
+            self.mesh, self.since = mesh, time.monotonic()
+            meshed.wait(self)
+
+    def send(self) -> None:
+        """The calls that communicate are about to be started. The others have gone on if they were before."""
+        if self.sent:
+            raise errors.RuntimeError_(
+                "the computation of a tensor failed or was interrupted while it communicated with other processes; it "
+                "cannot be tried again"
+            )
+        self.sent = True
+        if self in meshed.waiting:
+            meshed.waiting.remove(self)
 
     def close(self) -> None:
         """It is over: whoever still holds a result shall not hold what it was computed from."""
@@ -164,7 +191,8 @@ class Capture:
         self.ready = 0  # programs
         self.fruitless = 0  # segments in a row that were new, or too short for a program
         self.needed = 2  # how often an order has to come
-        self.lock = threading.RLock()
+        self.lock = meshed.order
+        self.thread = threading.get_ident()
         self.programs_run = self.mismatches = 0
 
     # ---- calls ----
@@ -185,7 +213,9 @@ class Capture:
                     if step is not None:
                         return self._follow(segment, step)
                     self._leave(segment)
-                if key is None and any(a.__class__ is Deferred and a.array is None for a in arrays):
+                if key is None and (
+                    unit.mesh is not None or any(a.__class__ is Deferred and a.array is None for a in arrays)
+                ):
                     self.cut(segment)
                 running = self.busy = True
                 raw = unit.compiled(*[present(a) for a in arrays])
@@ -231,6 +261,8 @@ class Capture:
         self._cut_if_due()
         if self.mode == WATCHING:
             return None
+        if unit.mesh is not None and self.segment.mesh not in (None, unit.mesh):  # one program, one mesh
+            self.cut(self.segment)
         segment = self.segment
         key: list[Any] = [unit]
         inputs, index = segment.inputs, segment.index
@@ -281,6 +313,8 @@ class Capture:
     def _follow(self, segment: Segment, step: Step) -> Any:
         position, number = step.first, len(segment.steps)
         results, makers = segment.results, segment.makers
+        if step.unit.mesh is not None:
+            segment.communicates(step.unit.mesh)
         if step.single:
             shape, dtype = step.results[0]
             out = Deferred(shape, dtype, segment, position)
@@ -319,6 +353,8 @@ class Capture:
             step = Step(unit, tuple(sources), shapes, outs is not raw, len(segment.results))
             self.at.next[key] = step
             self.size += 1
+        if unit.mesh is not None:
+            segment.mesh = unit.mesh
         made = []
         for o in outs:
             out = Deferred(o.shape, o.dtype, segment, len(segment.results), o)
@@ -375,10 +411,10 @@ class Capture:
                     if number not in chosen:
                         chosen.add(number)
                         stack.extend([makers[s] for s in steps[number].sources if s >= 0])
-                if len(chosen) <= FEW:
+                if len(chosen) <= FEW and all(steps[number].unit.mesh is None for number in chosen):
                     only = [steps[number] for number in sorted(chosen)]
                     (wanted.array,) = _replay(only, segment.inputs, (wanted.position,))
-            return wanted.force()
+            return wanted.force() if wanted.array is None else wanted.array
 
     # ---- cuts ----
     def boundary(self) -> None:
@@ -468,10 +504,14 @@ class Capture:
         if not segment.outs:  # otherwise it was interrupted after the computation, which may overwrite inputs
             live = _live(segment)
             program = self.at.program(live) if segment is self.segment else None
-            ran = program is not None and program[1](segment)
+            elsewhere = False
+            if segment.mesh is not None:
+                segment.send()
+                elsewhere = threading.get_ident() != self.thread
+            ran = program is not None and not elsewhere and program[1](segment)
             if not ran:
                 with contextlib.nullcontext() if _outside_traces() else jax.ensure_compile_time_eval():
-                    segment.outs.append((live, _replay(segment.steps, segment.inputs, live)))
+                    segment.outs.append((live, _replay(segment.steps, segment.inputs, live, elsewhere)))
         self.programs_run += ran
         ((live, outs),) = segment.outs
         for number, out in zip(live, outs):
@@ -515,21 +555,36 @@ class Capture:
             if _alone(inputs, i) and places[spec.shape, spec.dtype]:
                 places[spec.shape, spec.dtype] -= 1
                 donated.append(i)
-        work = functools.partial(self._compile, at, list(segment.steps), specs, live, tuple(donated))
+        work = functools.partial(self._compile, at, list(segment.steps), specs, live, tuple(donated), segment.mesh)
         if self.eager:
             work()
         else:
             background.submit(work)
 
-    def _compile(self, at: Step, steps: list[Step], specs: list, live: tuple, donated: tuple) -> None:
+    def _compile(self, at: Step, steps: list[Step], specs: list, live: tuple, donated: tuple, mesh: Any) -> None:
+        units = [step.unit for step in steps]
+
+        def rewritten(function: Callable) -> Callable:
+            return functools.reduce(lambda f, rewrite: rewrite(units, f), REWRITES, function)
+
         def captured(*arrays):
             return _walk(steps, arrays, live, lambda unit, given: unit.call(*given))
 
-        units = [step.unit for step in steps]
-        rewritten = functools.reduce(lambda f, rewrite: rewrite(units, f), REWRITES, captured)
         try:
-            compiled = jax.jit(rewritten, donate_argnums=donated).lower(*specs).compile()
+            if mesh is None:
+                compiled = jax.jit(rewritten(captured), donate_argnums=donated).lower(*specs).compile()
+                call = compiled._call or compiled
+            else:
+                program = meshed.Program(
+                    lambda caller, *arrays: _walk(steps, arrays, live, caller), mesh, donated, rewritten
+                )
+                compiled, call = program.compile(specs), program.run
             heap.needs(getattr(compiled.memory_analysis(), "temp_size_in_bytes", 0))
+        except meshed.Differs as e:
+            _report(f"capture: a segment of {len(steps)} calls stays in pieces: {e}")
+            for unit in units:
+                unit.opaque |= unit.mesh is not None
+            return
         except Exception as e:  # call by call remains
             _report(f"capture: a segment of {len(steps)} calls does not compile: {e}")
             return
@@ -540,8 +595,10 @@ class Capture:
                 if not _alone(inputs, i):  # this time somebody else holds it
                     inputs[i] = jax.numpy.array(inputs[i], copy=True)
             try:  # an interrupt cannot come between the call, which overwrites inputs, and `extend`
-                segment.outs.extend(zip((live,), itertools.starmap(compiled._call or compiled, (inputs,))))
+                segment.outs.extend(zip((live,), itertools.starmap(call, (inputs,))))
             except (TypeError, ValueError, jax.errors.JaxRuntimeError) as e:  # other devices, not enough memory
+                if mesh is not None and isinstance(e, jax.errors.JaxRuntimeError):  # the others have gone on
+                    raise
                 _report(f"capture: a program does not take its inputs: {e}")
                 at.programs.pop(live, None)
             return bool(segment.outs)
@@ -574,9 +631,18 @@ def _spec(a: Any) -> Any:
     return jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding, weak_type=getattr(a, "weak_type", False))
 
 
-def _replay(steps: list[Step], inputs: list, live: tuple) -> list:
-    """Run the calls of a segment one by one; a result is forgotten after its last use."""
-    return _walk(steps, inputs, live, lambda unit, arrays: unit.compiled(*arrays))
+def _replay(steps: list[Step], inputs: list, live: tuple, wait: bool = False) -> list:
+    """Run the calls of a segment one by one; a result is forgotten after its last use.
+
+    Args:
+        wait: until those that communicate are over, as what another thread sends afterwards could come before.
+    """
+
+    def call(unit: Any, arrays: list) -> Any:
+        out = unit.compiled(*arrays)
+        return jax.block_until_ready(out) if wait and unit.mesh is not None else out
+
+    return _walk(steps, inputs, live, call)
 
 
 def _walk(steps: list[Step], inputs: list, live: tuple, call: Callable) -> list:

@@ -18,7 +18,7 @@ import numpy as np
 
 from . import errors, flags
 from .deferred import Deferred, settled
-from .meshed import OverMesh, axes_of
+from .meshed import OverMesh, axes_of, keeps_order
 from .modes import modes
 from .place import memory_limit
 from .random import fold
@@ -124,20 +124,20 @@ class Sequence:
 class Unit:
     """A function of arrays, `call`, with a name and its compiled form: what runs on the device at once.
 
-    `call` gives an array or a tuple of arrays. `opaque` is set for a unit whose results are something else, which capture
-    cannot defer.
+    `call` gives an array or a tuple of arrays. `mesh` is that of the processes with which it communicates, or None. `opaque`
+    is set for a unit that capture cannot defer: its results are something else, or it has to run when the others run theirs.
     """
 
-    __slots__ = ("call", "name", "compiled", "opaque")
+    __slots__ = ("call", "name", "mesh", "compiled", "opaque")
 
     def __init__(self, call: Callable, name: str, mesh: Any = None):
         def unit(*arrays):
             return self.call(*arrays)
 
-        self.call, self.name = call, name
+        self.call, self.name, self.mesh = call, name, mesh
         unit.__name__ = unit.__qualname__ = name
         self.compiled: Callable = jax.jit(unit) if mesh is None else OverMesh(unit, mesh)
-        self.opaque = mesh is not None
+        self.opaque = not keeps_order(mesh)
         if flags.debug_level() >= 4:
             self.compiled = _printing(self.compiled, name)
 
