@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import errors
+from ..engine.meshed import before_waiting
 from .store import TCPStore, Timeout, open_connection, receive, receive_into
 
 _HEAD = struct.Struct("!iQIQ")  # sender, channel, lengths of description and contents
@@ -107,6 +108,7 @@ class Mailbox:
 
     def receive(self, sender: int, channel: int, number: int, timeout: float) -> tuple[dict, Any]:
         """The message with this number, once it is there."""
+        before_waiting()
         key = sender, channel, number
         end = time.monotonic() + timeout
         with self._arrived:

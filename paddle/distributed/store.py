@@ -9,6 +9,7 @@ import threading
 import time
 
 from ..engine import errors
+from ..engine.meshed import before_waiting
 
 _SET, _GET, _ADD, _WAIT, _DELETE, _HELLO = range(6)
 _HEAD = struct.Struct("!BIId")  # what is asked, lengths of key and value, seconds to wait
@@ -144,6 +145,8 @@ class TCPStore:
         return found
 
     def _ask(self, what: int, key: bytes, value: bytes = b"", seconds: float = 0.0) -> tuple[bool, bytes]:
+        if what in (_GET, _WAIT):
+            before_waiting()
         try:
             connection = self._connection()
             connection.sendall(_HEAD.pack(what, len(key), len(value), seconds) + key + value)
