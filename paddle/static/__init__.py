@@ -3,6 +3,7 @@
 from ..engine.parameter import Parameter
 from ..nn.parameter import create_parameter
 from ..ops.reduction import mean
+from ..utils.lazy import on_demand
 from . import amp, nn, variable
 from .average import ExponentialMovingAverage
 from .backward import append_backward, gradients
@@ -31,3 +32,5 @@ from .program import (
 )
 from .strategy import *
 from .variables import *
+
+__getattr__, __dir__ = on_demand(__name__, {}, ["quantization"])
