@@ -12,7 +12,7 @@ import numpy as np
 
 from ..engine import errors
 
-SHARES = [0.3 + 0.02 * i for i in range(36)]  # of the largest magnitude, that a search tries
+SHARES = [0.3 + 0.02 * i for i in range(35)]  # of the largest magnitude, that a search tries; officially up to 0.98
 
 
 def largest(array: np.ndarray, axis: int | None = None) -> Any:
