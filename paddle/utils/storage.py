@@ -133,13 +133,29 @@ def files(path: Any) -> Iterator[str]:
     """The files in a folder and the folders in it: those of one folder after those of another, in order."""
     path = local(path)
     if not is_remote(path):
-        for where, _, names in sorted(os.walk(path, followlinks=True)):
-            yield from (os.path.join(where, name) for name in sorted(names))
+        yield from (os.path.join(where, name) for where, names in sorted(_walk(path, ())) for name in sorted(names))
         return
     system, inner = _system(path)
     inner = inner.rstrip("/")
     for name in sorted(system.find(inner), key=lambda found: found.rpartition("/")):
         yield path.rstrip("/") + name[len(inner) :]
+
+
+def _walk(path: str, above: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, list[str]]]:
+    """Every folder and the names of its files. Links are followed, but not to a folder that one is in."""
+    try:
+        here = os.stat(path)
+        with os.scandir(path) as found:
+            entries = list(found)
+    except OSError:  # as in `os.walk`: a folder that cannot be read has nothing
+        return
+    key = (here.st_dev, here.st_ino)
+    if key in above:
+        return
+    yield path, [e.name for e in entries if not e.is_dir()]
+    for entry in entries:
+        if entry.is_dir():
+            yield from _walk(entry.path, (*above, key))
 
 
 def local_copy(path: Any) -> str:

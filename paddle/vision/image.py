@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+from collections.abc import Iterator
 from typing import Any
 
 from ..engine import errors
@@ -37,6 +39,19 @@ def get_image_backend() -> str:
     return _backend
 
 
+@contextlib.contextmanager
+def named(path: Any) -> Iterator[None]:
+    """Names the file when Pillow finds in the block that it is no picture: OSError, as Pillow raises it."""
+    from PIL import Image
+
+    try:
+        yield
+    except (OSError, SyntaxError, Image.DecompressionBombError) as e:
+        if isinstance(e, OSError) and e.errno is not None:
+            raise
+        raise OSError(f"{path} is no picture, or it is damaged ({str(e).partition(' <')[0]})") from None
+
+
 def image_load(path: str, backend: str | None = None) -> Any:
     """Read an image file.
 
@@ -47,13 +62,17 @@ def image_load(path: str, backend: str | None = None) -> Any:
     Raises:
         ValueError: another backend.
         FileNotFoundError: no such file.
+        OSError: a file that is no picture, or is damaged; "pil" finds the latter when the pixels are read.
     """
     backend = check_backend(backend or _backend, "image_load")
     from PIL import Image
 
-    image = Image.open(io.BytesIO(storage.read(path)) if storage.is_remote(path) else storage.local(path))
-    if backend == "pil":
-        return image
+    with named(path):
+        image = Image.open(io.BytesIO(storage.read(path)) if storage.is_remote(path) else storage.local(path))
+        if backend == "pil":
+            return image
+        with image:  # closes the file
+            image.load()
     if backend == "tensor":
         from .transforms import functional
 

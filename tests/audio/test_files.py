@@ -1,13 +1,17 @@
 """WAV files, and datasets made of them."""
 
+import io
 import os
+import struct
 import wave
 import zipfile
 
 import numpy as np
 import pytest
+import scipy.io.wavfile
 
 import paddle
+from paddle.audio.backends.backend import AudioInfo
 from paddle.audio.datasets import ESC50, TESS
 
 audio = paddle.audio
@@ -68,6 +72,42 @@ def test_other_widths(tmp_path):
     path = str(tmp_path / "3.wav")
     write(path, b"\x00\x00\x80\xff\xff\xff\x00\x00\x40", 3)
     assert np.allclose(audio.load(path)[0].numpy(), [[-1, -(2**-23), 0.5]])
+
+
+def extensible(tag, bits, data, length=None, rate=8000, channels=1):
+    """A file as ffmpeg writes samples of more than 16 bits."""
+    width = bits // 8 * channels
+    form = struct.pack("<HHIIHH", 0xFFFE, channels, rate, rate * width, width, bits)
+    form += struct.pack("<HHIH", 22, bits, 4, tag) + bytes.fromhex("000000001000800000aa00389b71")
+    parts = (
+        b"LIST\3\0\0\0abc\0fmt (\0\0\0" + form + b"data" + struct.pack("<I", len(data) if length is None else length)
+    )
+    return io.BytesIO(b"RIFF" + struct.pack("<I", 4 + len(parts + data)) + b"WAVE" + parts + data)
+
+
+def test_extensible_headers_and_floats(tmp_path):
+    with extensible(1, 24, b"\x00\x00\x40\x00\x00\xc0") as file:
+        assert audio.load(file)[0].tolist() == [[0.5, -0.5]]
+    with extensible(1, 24, b"\0" * 6) as file:
+        assert audio.info(file) == AudioInfo(8000, 2, 1, 24, "PCM_S")
+    path = str(tmp_path / "scipy.wav")
+    for dtype in ("float32", "float64"):
+        wave = np.linspace(-2, 2, 10).reshape(5, 2).astype(dtype)
+        scipy.io.wavfile.write(path, 16000, wave)
+        samples, rate = audio.load(path, channels_first=False)
+        assert rate == 16000 and np.allclose(samples.numpy(), wave) and audio.info(path).encoding == "PCM_F"
+
+
+def test_files_without_samples_streams_and_files_that_are_cut():
+    for channels in (1, 2):
+        assert audio.load(extensible(1, 16, b"", channels=channels))[0].shape == [channels, 0]
+    data = np.arange(4, dtype="<i2").tobytes()
+    assert audio.load(extensible(1, 16, data, 0xFFFFFFFF), normalize=False)[0].tolist() == [[0, 1, 2, 3]]
+    with pytest.warns(UserWarning, match="cut off: 4 of 50 frames"):
+        assert audio.load(extensible(1, 16, data, 100), normalize=False)[0].tolist() == [[0, 1, 2, 3]]
+    for tag, bits in ((1, 40), (3, 16), (7, 8), (85, 16)):
+        with pytest.raises(NotImplementedError, match=f"samples of {bits} bits in format"):
+            audio.load(extensible(tag, bits, data))
 
 
 def test_errors(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 import paddle
+from paddle.vision import image_load
 from paddle.vision.datasets import VOC2012, Cifar10, Cifar100, DatasetFolder, Flowers, ImageFolder
 
 scipy_io = pytest.importorskip("scipy.io")
@@ -271,3 +272,85 @@ def test_damaged_labels_of_flowers(tmp_path):
         f.write(b"no file of numbers" * 20)
     with pytest.raises(ValueError, match="labels.mat"):
         Flowers(data, labels, sets)
+
+
+def test_labels_are_those_that_scipy_wrote(tmp_path):
+    data, labels, sets = flowers(tmp_path)
+    for dtype in ("uint8", "int16", "uint16", "int32", "float32", "float64"):
+        for compressed in (False, True):
+            want = np.arange(1, 60).astype(dtype)
+            scipy_io.savemat(labels, {"first": np.ones(3), "labels": want}, do_compression=compressed)
+            assert Flowers(data, labels, sets).labels.tolist() == want.tolist()
+    scipy_io.savemat(labels, {"labels": np.array([1.0, np.nan])})
+    with pytest.raises(ValueError, match="no whole numbers"):
+        Flowers(data, labels, sets)
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_no_damage_is_a_crash(tmp_path, mode):
+    """Any file with some bytes changed or cut is read, or is a ValueError."""
+    path, (archive, labels, sets) = tmp_path / "c", flowers(tmp_path)
+    with tarfile.open(path, mode) as packed:
+        add(packed, "x/data_batch_1", batch(3, b"labels"))
+    targets = {Cifar10: path.read_bytes()}
+    if mode == "w":
+        scipy_io.savemat(labels, {"labels": np.arange(1, 9)})
+        with open(labels, "rb") as f:
+            targets[lambda name: Flowers(archive, name, sets)] = f.read()
+    random = np.random.default_rng(0)
+    for make, whole in targets.items():
+        for i in range(60):
+            data = bytearray(whole)
+            for _ in range(1 + i % 3):
+                data[random.integers(len(data))] = random.integers(256)
+            path.write_bytes(data[: random.integers(len(data))] if i % 4 == 0 else data)
+            try:
+                make(str(path))
+            except ValueError as e:
+                assert str(path) in str(e)
+
+
+def test_contents_that_would_fill_the_memory_are_refused(tmp_path):
+    zeros = b"\0" * (1 << 20)
+
+    class Zeros:
+        def read(self, n):
+            return zeros[:n]
+
+    path = str(tmp_path / "c.tar.gz")
+    with tarfile.open(path, "w:gz") as archive:
+        found = tarfile.TarInfo("jpg/data_batch_1")
+        found.size = 80 << 20
+        archive.addfile(found, Zeros())
+    with pytest.raises(ValueError, match="or an attack"):
+        Cifar10(path)
+    with pytest.raises(ValueError, match="or an attack"):
+        Flowers(path, *flowers(tmp_path)[1:])
+    assert not [name for name in os.listdir(tmp_path) if name.startswith("c.tar.") and name != "c.tar.gz"]
+
+
+def test_folders_that_contain_themselves(tmp_path):
+    (tmp_path / "a").mkdir()
+    Image.new("RGB", (2, 2)).save(tmp_path / "a" / "x.png")
+    for name in ("loop", "again"):
+        (tmp_path / "a" / name).symlink_to("..")
+    (tmp_path / "b").symlink_to("a")
+    data = DatasetFolder(str(tmp_path), extensions=[".PNG"])
+    assert data.classes == ["a", "b"] and [os.path.relpath(p, tmp_path) for p, _ in data.samples] == [
+        "a/x.png",
+        "b/x.png",
+    ]
+
+
+def test_damaged_pictures_are_named(tmp_path):
+    path = tmp_path / "a" / "x.png"
+    path.parent.mkdir()
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (50, 50, 3)).astype("uint8")).save(path)
+    whole = path.read_bytes()
+    for data in (b"", b"no picture", whole[: len(whole) // 2], whole[:60] + b"junk" + whole[64:]):
+        path.write_bytes(data)
+        for backend in ("pil", "cv2"):
+            with pytest.raises(OSError, match=r"x\.png is no picture, or it is damaged"):
+                DatasetFolder(str(tmp_path), loader=None if backend == "pil" else lambda p: image_load(p, "cv2"))[0]
+    with pytest.raises(TypeError, match="extensions must be a list of str"):
+        DatasetFolder(str(tmp_path), extensions=5)

@@ -81,9 +81,11 @@ def edge(name):
     """Of a picture that every network with this name takes, as small as possible."""
     if any(part in name for part in ("levit", "googlenet", "alexnet", "gvt", "efficientformer")):
         return 224
+    if any(part in name for part in ("eva", "mae", "moco")):
+        return 224
     if (found := re.search(r"_(224|256|336|384|448|512)$", name)) is not None:
         return int(found[1])
-    return 28 if "convmixer" in name else 96 if name == "inception_v3" else 64
+    return 28 if "convmixer" in name else 96 if "inception" in name else 64
 
 
 def check(paddle, names, results=None):

@@ -1,11 +1,14 @@
-"""WAV files with samples of 8, 16, 24 and 32 bits."""
+"""WAV files with samples of 8, 16, 24 and 32 bits, or floats (IBM and Microsoft, "Multimedia programming interface", 1991)."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import struct
 import wave
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,22 +22,86 @@ from .backend import AudioInfo
 __all__ = ["info", "load", "save"]
 
 
+_PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
+_OF_A_TAG = bytes.fromhex("000000001000800000aa00389b71")  # what follows a tag where it is written as an identifier
+_WIDTHS = {_PCM: (1, 2, 3, 4), _FLOAT: (4, 8)}
+_UNKNOWN = 0xFFFFFFFF  # the length in the header of what was written as a stream
+
+
+class _NoWave(Exception):
+    """Why a file cannot be read."""
+
+
+@dataclass
+class _Wave:
+    """The header of a WAV file, and the open file that it stands in."""
+
+    file: Any
+    rate: int
+    channels: int
+    width: int  # bytes of a sample
+    tag: int
+    start: int
+    frames: int  # that are there
+    promised: int  # frames according to the header
+
+
+def _parsed(file: Any) -> _Wave:
+    if not file.seekable():
+        file = io.BytesIO(file.read())
+    begin = file.tell()
+    length = file.seek(0, io.SEEK_END)
+    file.seek(begin)
+    top = file.read(12)
+    if top[:4] != b"RIFF" or top[8:] != b"WAVE":
+        raise _NoWave("it does not begin as one")
+    form = None
+    while len(head := file.read(8)) == 8:
+        kind, size = struct.unpack("<4sI", head)
+        if kind == b"data":
+            break
+        at = file.tell()
+        if kind == b"fmt ":
+            form = file.read(min(size, 40))
+        file.seek(at + size + size % 2)
+    else:
+        raise _NoWave("it ends early")
+    if form is None or len(form) < 16:
+        raise _NoWave("it does not say of which kind its samples are")
+    tag, channels, rate, _, _, bits = struct.unpack("<HHIIHH", form[:16])
+    if tag == _EXTENSIBLE and form[26:] == _OF_A_TAG:
+        tag = struct.unpack("<H", form[24:26])[0]
+    width = (bits + 7) // 8
+    if width not in _WIDTHS.get(tag, ()):
+        raise _NoWave(f"samples of {bits} bits in format {tag}")
+    if not channels or not rate:
+        raise _NoWave(f"{channels} channels, {rate} samples a second")
+    start = file.tell()
+    there = max(length - start, 0)
+    promised = there if size == _UNKNOWN else size
+    whole = channels * width
+    return _Wave(file, rate, channels, width, tag, start, min(promised, there) // whole, promised // whole)
+
+
 @contextlib.contextmanager
-def _reading(name: str, file: Any) -> Iterator[wave.Wave_read]:
+def _reading(name: str, file: Any) -> Iterator[_Wave]:
     """A WAV file, given by its path or as an open binary file."""
     source: Any = storage.local(file) if isinstance(file, (str, os.PathLike)) else file
-    try:
-        with contextlib.ExitStack() as stack:
-            if isinstance(source, str):
-                if not storage.is_file(source):
-                    raise errors.NotFound(f"{name}: there is no file {source}")
-                source = stack.enter_context(storage.opened(source))
-            yield stack.enter_context(wave.open(source, "rb"))
-    except (wave.Error, EOFError) as e:
-        raise errors.NotImplemented_(
-            f"{name}: {source} is no WAV file with samples in PCM, or it is damaged ({e or 'it ends early'}). "
-            "Other kinds of files have no backend: convert the file to WAV"
-        ) from None
+    with contextlib.ExitStack() as stack:
+        if isinstance(source, str):
+            if not storage.is_file(source):
+                raise errors.NotFound(f"{name}: there is no file {source}")
+            source = stack.enter_context(storage.opened(source))
+        try:
+            found = _parsed(source)
+        except _NoWave as e:
+            raise errors.NotImplemented_(
+                f"{name}: {file} is no WAV file with samples in PCM, or it is damaged ({e}). "
+                "Other kinds of files have no backend: convert the file to WAV"
+            ) from None
+        if found.frames < found.promised:
+            errors.warn(f"{name}: {file} is cut off: {found.frames} of {found.promised} frames are there")
+        yield found
 
 
 def info(filepath: Any) -> AudioInfo:
@@ -52,9 +119,8 @@ def info(filepath: Any) -> AudioInfo:
         16000
     """
     with _reading("audio.info", filepath) as f:
-        bits = 8 * f.getsampwidth()
-        encoding = "PCM_U" if bits == 8 else "PCM_S"
-        return AudioInfo(f.getframerate(), f.getnframes(), f.getnchannels(), bits, encoding)
+        encoding = "PCM_F" if f.tag == _FLOAT else "PCM_U" if f.width == 1 else "PCM_S"
+        return AudioInfo(f.rate, f.frames, f.channels, 8 * f.width, encoding)
 
 
 def load(
@@ -66,7 +132,7 @@ def load(
         filepath: a path, or a binary file that is open for reading.
         frame_offset: where to begin.
         num_frames: how many frames; -1 for all that follow.
-        normalize: values in [-1, 1); False gives those of the file (16 bits: -32768 to 32767).
+        normalize: values in [-1, 1); False gives those of the file (16 bits: -32768 to 32767). Floats stay as they are.
         channels_first: shape [channels, frames], otherwise [frames, channels].
 
     Returns:
@@ -85,17 +151,19 @@ def load(
             f"audio.load: frame_offset must be at least 0 and num_frames at least -1, got {frame_offset}, {num_frames}"
         )
     with _reading("audio.load", filepath) as f:
-        left = f.getnframes() - min(frame_offset, f.getnframes())
-        f.setpos(f.getnframes() - left)
-        data = f.readframes(left if num_frames == -1 else min(num_frames, left))
-        channels, width, rate = f.getnchannels(), f.getsampwidth(), f.getframerate()
-    data = data[: len(data) - len(data) % (channels * width)]
-    values = _numbers(data, width).reshape(-1, channels)
-    scaled = values / np.float64(2 ** (8 * width - 1)) if normalize else values
-    return to_tensor(np.ascontiguousarray((scaled.T if channels_first else scaled).astype("float32"))), rate
+        first = min(frame_offset, f.frames)
+        count = f.frames - first if num_frames == -1 else min(num_frames, f.frames - first)
+        whole = f.channels * f.width
+        f.file.seek(f.start + first * whole)
+        data = f.file.read(count * whole)
+    values = _numbers(data, f.width, f.tag).reshape(-1, f.channels)
+    scaled = values / np.float64(2 ** (8 * f.width - 1)) if normalize and f.tag == _PCM else values
+    return to_tensor(np.ascontiguousarray((scaled.T if channels_first else scaled).astype("float32"))), f.rate
 
 
-def _numbers(data: bytes, width: int) -> np.ndarray:
+def _numbers(data: bytes, width: int, tag: int) -> np.ndarray:
+    if tag == _FLOAT:
+        return np.frombuffer(data, f"<f{width}")
     if width == 1:
         return np.frombuffer(data, "u1").astype("i2") - 128
     if width == 3:  # as the upper three bytes of an int32

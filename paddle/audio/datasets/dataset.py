@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import zipfile
 from typing import Any
 
 from ...engine import errors
 from ...engine.tensor import Tensor
 from ...io import Dataset
 from ...utils.download import cache_home, cached_file
+from ...vision.datasets.archive import opened_zip
 from ..backends.wave_backend import load
 from ..features import MFCC, LogMelSpectrogram, MelSpectrogram, Spectrogram
 
@@ -78,11 +78,8 @@ def unpacked(archive: dict, needed: list[str]) -> str:
     top = needed[0].split("/")[0]
     scratch = tempfile.mkdtemp(dir=home)
     try:
-        try:
-            with zipfile.ZipFile(packed) as z:
-                z.extractall(scratch)
-        except (zipfile.BadZipFile, EOFError) as e:
-            raise errors.ValueError_(f"{packed} is no zip archive, or it is damaged ({e})") from None
+        with opened_zip(packed) as files:
+            files.extractall(scratch)
         missing = [path for path in needed if not os.path.exists(os.path.join(scratch, path))]
         if missing:
             raise errors.ValueError_(f"{packed} is not the archive of this dataset: there is no {missing[0]} in it")

@@ -11,8 +11,7 @@ import numpy as np
 
 from ...engine import errors
 from ...io import Dataset
-from ...utils import storage
-from ...vision.datasets.archive import mode_of
+from ...vision.datasets.archive import mode_of, opened_zip
 from .source import file_of, numbered
 
 __all__ = ["Movielens"]
@@ -88,15 +87,13 @@ class Movielens(Dataset):
             raise errors.ValueError_(f"Movielens: test_ratio must be in [0, 1], got {test_ratio}")
         self.data_file = file_of(data_file, self._url, "movielens", self._md5, download)
         self.test_ratio, self.rand_seed = test_ratio, rand_seed
-        try:
-            with storage.opened(self.data_file) as file, zipfile.ZipFile(file) as archive:
+        with opened_zip(self.data_file) as archive:
+            try:
                 self._load(archive)
-        except FileNotFoundError:
-            raise errors.NotFound(f"there is no file {self.data_file}") from None
-        except (zipfile.BadZipFile, KeyError, ValueError, IndexError, EOFError) as e:
-            raise errors.ValueError_(
-                f"{self.data_file} is not the archive of Movielens, or it is damaged ({e})"
-            ) from None
+            except (KeyError, ValueError, IndexError) as e:
+                raise errors.ValueError_(
+                    f"{self.data_file} is not the archive of Movielens, or it is damaged ({e})"
+                ) from None
 
     def _load(self, archive: zipfile.ZipFile) -> None:
         self.movie_info: dict[int, MovieInfo] = {}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine import errors
 from ...io import Dataset
 from ...vision.datasets.archive import member, mode_of, opened, read_member
 from .source import file_of, numbered, size_of_dict
@@ -53,6 +54,9 @@ class WMT14(Dataset):
                 return numbered(line.strip() for line in lines(found)[: self.dict_size] if line.strip())
 
             self.src_dict, self.trg_dict = words("src.dict"), words("trg.dict")
+            for name, known in (("src.dict", self.src_dict), ("trg.dict", self.trg_dict)):
+                if not {_START, _END} <= known.keys():
+                    raise errors.ValueError_(f"{self.data_file}: the first words of {name} are not {_START} and {_END}")
             pairs = lines(ends[0] if ends else member(archive, f"wmt14/{self.mode}/{self.mode}"))
         self.src_ids: list[list[int]] = []
         self.trg_ids: list[list[int]] = []

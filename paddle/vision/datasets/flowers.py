@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import tarfile
@@ -16,7 +15,8 @@ from ...engine import errors
 from ...io import Dataset
 from ...utils import storage
 from ...utils.download import cached_file
-from .archive import backend_of, mode_of, opened, picture
+from .archive import backend_of, check_length, mode_of, opened, picture
+from .matlab import vector
 
 __all__ = ["Flowers"]
 
@@ -105,6 +105,7 @@ def _unpacked(path: str) -> str:
         there = os.path.dirname(os.path.abspath(path))
         part = tempfile.mkdtemp(prefix=os.path.basename(folder) + ".", dir=there)
         try:
+            check_length(path, sum(found.size for found in archive if found.isfile()), archive.packed)
             archive.extractall(part, filter=tarfile.data_filter)
             if not os.path.isdir(os.path.join(part, "jpg")):
                 raise errors.ValueError_(f"{path} is not the archive of Flowers: there is no folder jpg in it")
@@ -123,14 +124,4 @@ def _numbers(path: str, key: str) -> np.ndarray:
     """A vector of ints in a MATLAB file."""
     if not storage.is_file(path):
         raise errors.NotFound(f"there is no file {path}")
-    import scipy.io
-
-    try:
-        found = np.asarray(scipy.io.loadmat(io.BytesIO(storage.read(path)), variable_names=[key])[key])
-    except KeyError:
-        raise errors.ValueError_(f"{path} is not the file of Flowers: there is no {key} in it") from None
-    except Exception as e:  # every kind that reading a damaged file ends in
-        raise errors.ValueError_(f"{path} is no MATLAB file, or it is damaged ({e})") from None
-    if found.dtype.kind not in "iuf":
-        raise errors.ValueError_(f"{path}: {key} holds no numbers")
-    return found.reshape(-1).astype("int64")
+    return vector(storage.read(path), key, str(path))

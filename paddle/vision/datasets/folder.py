@@ -9,7 +9,7 @@ from ...engine import errors
 from ...engine.dtype import default_dtype
 from ...io import Dataset
 from ...utils import storage
-from ..image import get_image_backend, image_load
+from ..image import get_image_backend, image_load, named
 
 __all__ = ["DatasetFolder", "ImageFolder"]
 
@@ -20,7 +20,7 @@ def default_loader(path: str) -> Any:
     """A picture in colours: an array as OpenCV would read it with the image backend "cv2", a Pillow image otherwise."""
     if get_image_backend() == "cv2":
         return image_load(path, "cv2")
-    with image_load(path, "pil") as image:
+    with named(path), image_load(path, "pil") as image:
         return image.convert("RGB")
 
 
@@ -29,8 +29,11 @@ def _filter(extensions: Any, is_valid_file: Callable | None) -> tuple[Any, Calla
     if extensions is None and is_valid_file is not None:
         return None, is_valid_file
     allowed = IMG_EXTENSIONS if extensions is None else extensions
-    endings = (allowed,) if isinstance(allowed, str) else tuple(allowed)
-    return allowed, lambda path: path.lower().endswith(endings)
+    listed = (allowed,) if isinstance(allowed, str) else allowed
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(ending, str) for ending in listed):
+        raise errors.TypeError_(f"extensions must be a list of str, got {errors.describe(extensions)}")
+    endings = tuple(ending.lower() for ending in listed)
+    return listed, lambda path: path.lower().endswith(endings)
 
 
 def _nothing(name: str, what: str, root: str, extensions: Any) -> RuntimeError:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import math
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from ...io import Dataset
 from ...utils import storage
 from ...utils.download import cached_file
 from .. import image as backends
+from .archive import check_length
 
 __all__ = ["MNIST", "FashionMNIST"]
 
@@ -121,10 +124,16 @@ def _usable_backend() -> str:
     return found if found in ("pil", "cv2") else "pil"
 
 
-def _is_gzip(file: Any) -> bool:
-    start = file.read(2)
-    file.seek(0)
-    return start == b"\x1f\x8b"
+@contextlib.contextmanager
+def _plain(path: str) -> Iterator[tuple[Any, int]]:
+    """A file, unpacked if it is gzipped, and its length on the disk."""
+    with storage.opened(path) as raw:
+        length = raw.seek(0, io.SEEK_END)
+        raw.seek(0)
+        gzipped = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        with gzip.open(raw) if gzipped else raw as file:
+            yield file, length
 
 
 def read_idx(path: str, ndim: int) -> np.ndarray:
@@ -136,7 +145,7 @@ def read_idx(path: str, ndim: int) -> np.ndarray:
     if not storage.is_file(path):
         raise errors.NotFound(f"there is no file {path}")
     try:
-        with storage.opened(path) as raw, gzip.open(raw) if _is_gzip(raw) else raw as f:
+        with _plain(path) as (f, length):
             header = f.read(4 + 4 * ndim)
             if len(header) < 4 + 4 * ndim or header[:4] != bytes([0, 0, 8, ndim]):
                 raise errors.ValueError_(
@@ -146,6 +155,7 @@ def read_idx(path: str, ndim: int) -> np.ndarray:
             size, data = math.prod(shape), bytearray()
             while len(data) <= size and (block := f.read(min(1 << 20, size + 1 - len(data)))):
                 data += block
+                check_length(path, len(data), length)
     except (EOFError, gzip.BadGzipFile, zlib.error) as e:
         raise errors.ValueError_(f"{path} is damaged or truncated ({e})") from None
     if len(data) != size:
