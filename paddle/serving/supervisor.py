@@ -89,6 +89,7 @@ class Supervisor:
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(contextlib.closing(_Folder(self.path)))
             find(folder.path, options.defaults)  # a mistake is told at once, by this process
+            to_stderr()
             self._seen = listing(self.path)
             listening = _bound(options)
             stack.callback(listening.close)
@@ -273,6 +274,4 @@ def serve(path: Any, **options: Any) -> int:
         ValueError: options that are wrong.
         RuntimeError: the address is in use.
     """
-    checked = server_options(**options)
-    to_stderr()
-    return Supervisor(os.fspath(path), checked).run()
+    return Supervisor(os.fspath(path), server_options(**options)).run()
