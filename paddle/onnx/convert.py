@@ -16,6 +16,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.executable import Static
 from ..engine.value import Held, Value
+from ..ir.control_flow import Branches, Loop
 from ..ir.open_lengths import is_open as has_open_lengths
 from ..ir.open_lengths import lengths_of
 from ..ir.passes import apply
@@ -159,8 +160,9 @@ class Converter(Writer):
         if isinstance(operator, Pullback):
             raise Unsupported("it is a gradient")
         outs: Any = NotImplemented
-        if operator.name in ROWS:
-            outs = ROWS[operator.name](self, self.arguments(operator))
+        kind = {Branches: "a branch", Loop: "a loop"}.get(type(operator.kernel), operator.name)
+        if kind in ROWS:
+            outs = ROWS[kind](self, self.arguments(operator))
         if outs is NotImplemented:
             outs = self.traced(operator)
         outs = outs if isinstance(outs, list) else [outs]

@@ -17,25 +17,24 @@ def _outputs(g: Converter, block: Any) -> list[Ref]:
     return [g.ref(v) for v in block.outputs]
 
 
-@row("cond", "switch_case", "case")
+@row("a branch")
 def _branches(g: Converter, a: SimpleNamespace) -> list:
     operator = g.operator
     kernel: Any = operator.kernel
     choice = g.ref(operator.inputs[0])
-    bodies = [g.inside(lambda b=b: _outputs(g, b)) for b in kernel.blocks]
     choice = Ref(g.reshape(choice, choice.shape, []), (), choice.dtype)
-    if kernel.keys is None:
-        position = Ref(g("Where", choice, np.asarray(0, np.int64), np.asarray(1, np.int64)), (), np.int64)
-    else:
-        position = g.constant(np.int64(len(kernel.blocks) - 1))
-        for i, key in enumerate(kernel.keys):
-            hit = g("Equal", g.cast(choice, np.int64), np.asarray(key, np.int64))
-            position = Ref(g("Where", hit, np.asarray(i, np.int64), position), (), np.int64)
-    g.operator = operator
-    return choose(g, position, np.int64, bodies)
+
+    def hit(i: int) -> str:
+        return (
+            choice
+            if kernel.keys is None
+            else g("Equal", g.cast(choice, np.int64), np.asarray(kernel.keys[i], np.int64))
+        )
+
+    return choose(g, hit, [g.inside(lambda b=b: _outputs(g, b)) for b in kernel.blocks])
 
 
-@row("while_loop")
+@row("a loop")
 def _while(g: Converter, a: SimpleNamespace) -> list:
     operator = g.operator
     kernel: Any = operator.kernel

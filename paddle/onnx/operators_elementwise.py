@@ -86,6 +86,12 @@ ROWS["assign"] = ROWS["stop_gradient"] = ROWS["transfer"] = lambda g, a: next(it
 ROWS["logical_not"] = lambda g, a: g("Not", a.x) if a.x.dtype == np.bool_ else NotImplemented
 
 
+@row("log2", "log10")
+def _log(g: Converter, a: SimpleNamespace) -> Any:
+    x, base = next(iter(vars(a).values())), 2 if g.operator.name == "log2" else 10
+    return g("Div", g("Log", x), np.asarray(np.log(base), x.dtype)) if x.dtype.kind == "f" else NotImplemented
+
+
 @row("softplus")
 def _softplus(g: Converter, a: SimpleNamespace) -> Any:
     plain = number(g, a.beta) == 1 and (number(g, a.threshold) or 0) >= 20

@@ -168,7 +168,7 @@ def _unread(g: Converter, first: int) -> bool:
 def _batch_norm(g: Converter, a: SimpleNamespace) -> Any:
     mean, variance, x = a.running_mean, a.running_var, a.x
     last = a.data_format[-1] == "C" and a.data_format != "NC"
-    if a.batch or x.ndim < 2 or x.dtype not in (np.float32, np.float64, np.float16):
+    if a.batch or x.ndim < 2 or x.dtype not in (np.float32, np.float64, np.float16) or mean.dtype != x.dtype:
         return NotImplemented
     scale = g.constant(np.ones(mean.shape, mean.dtype)) if a.weight is None else a.weight
     bias = g.constant(np.zeros(mean.shape, mean.dtype)) if a.bias is None else a.bias
@@ -260,12 +260,14 @@ def _linear(g: Converter, a: SimpleNamespace) -> str:
 @row("matmul", "bmm")
 def _matmul(g: Converter, a: SimpleNamespace) -> Any:
     dtype = g.operator.outputs[0].dtype
+    if a.x.ndim < 2 or a.y.ndim < 2:
+        return NotImplemented
     x, y = g.cast(a.x, dtype), g.cast(a.y, dtype)
     turned = []
     for t, flag in ((x, getattr(a, "transpose_x", False)), (y, getattr(a, "transpose_y", False))):
         order = list(range(t.ndim))
-        if flag and t.ndim > 1:
-            order[-2:] = order[:-3:-1] if t.ndim > 2 else [1, 0]
+        if flag:
+            order[-2:] = order[-1], order[-2]
         turned.append(g.transpose(t, order))
     return g("MatMul", *turned)
 

@@ -53,6 +53,9 @@ def inline(g: Writer, jaxpr: Any, constants: Iterable[Any], operands: Iterable[A
 def _translated(g: Writer, equation: Any, operands: list) -> list:
     name = equation.primitive.name
     inner = _inner(equation)
+    avals = [v.aval for v in equation.outvars]
+    if all(not is_open(a.shape) and 0 in a.shape for a in avals):  # no elements: nothing to compute
+        return [np.zeros(a.shape, a.dtype) for a in avals]
     if inner is not None:
         given = [_whole(g, x, v.aval.shape) for x, v in zip(operands, equation.invars)]
         called = _FUNCTIONS.get(equation.params.get("name", ""))
@@ -152,7 +155,7 @@ for _pair in """add:Add add_any:Add sub:Sub mul:Mul div:Div neg:Neg exp:Exp log:
     _name, _kind = _pair.split(":")
     elementwise(_name)(lambda g, e, *xs, kind=_kind: g(kind, *xs))
 
-for _pair in "lt:Less le:LessOrEqual gt:Greater ge:GreaterOrEqual".split():
+for _pair in "lt:Less le:LessOrEqual gt:Greater ge:GreaterOrEqual lt_to:Less le_to:LessOrEqual".split():
     _name, _kind = _pair.split(":")
     elementwise(_name)(lambda g, e, *xs, kind=_kind: g(kind, *_counted(g, e, *xs)))
 
@@ -187,9 +190,14 @@ def _logical(g: Writer, e: Any, *xs: Any) -> str:
 @elementwise("shift_left", "shift_right_logical", "shift_right_arithmetic")
 def _shift(g: Writer, e: Any, x: Any, y: Any) -> str:
     dtype = e.outvars[0].aval.dtype
-    if dtype.kind == "i":
-        raise Unsupported("shifts of signed integers")
-    return g("BitShift", x, y, direction="LEFT" if e.primitive.name == "shift_left" else "RIGHT")
+    if dtype.kind == "u":
+        return g("BitShift", x, y, direction="LEFT" if e.primitive.name == "shift_left" else "RIGHT")
+    if e.primitive.name == "shift_right_logical":
+        raise Unsupported("logical shifts of signed integers")
+    power = g("Pow", np.asarray(2, dtype), y)
+    if e.primitive.name == "shift_left":
+        return g("Mul", x, power)
+    return g("Div", g("Sub", x, g("Mod", x, power)), power)
 
 
 @elementwise("pow")
@@ -253,6 +261,8 @@ def _atan2(g: Writer, e: Any, y: Any, x: Any) -> str:
 @elementwise("select_n")
 def _select(g: Writer, e: Any, which: Any, *cases: Any) -> str:
     if e.invars[0].aval.dtype == np.bool_:
+        if _type(e) == np.bool_:  # runtimes lack it
+            return g("Or", g("And", which, cases[1]), g("And", g("Not", which), cases[0]))
         return g("Where", which, cases[1], cases[0])
     out = cases[-1]
     for i in range(len(cases) - 2, -1, -1):
@@ -299,7 +309,13 @@ def _reshape(g: Writer, e: Any, x: Any, *lengths: Any) -> Any:
 rule("squeeze")(lambda g, e, x: g.squeeze(x, *e.params["dimensions"]))
 rule("expand_dims")(lambda g, e, x: g.unsqueeze(x, *e.params["dimensions"]))
 rule("transpose")(lambda g, e, x: g.transpose(x, e.params["permutation"]))
-rule("concatenate")(lambda g, e, *xs: g("Concat", *xs, axis=e.params["dimension"]))
+rule("stack")(lambda g, e, *xs: g("Concat", *[g.unsqueeze(x, e.params["axis"]) for x in xs], axis=e.params["axis"]))
+
+
+@rule("concatenate")
+def _concatenate(g: Writer, e: Any, *xs: Any) -> Any:
+    full = [x for x in xs if not isinstance(x, np.ndarray) or x.size]
+    return full[0] if len(full) == 1 else g("Concat", *full, axis=e.params["dimension"])
 
 
 @rule("split")
@@ -307,6 +323,12 @@ def _split(g: Writer, e: Any, x: Any) -> list:
     sizes = e.params["sizes"]
     outs = g("Split", x, g.shape_of(sizes), outputs=len(sizes), axis=e.params["axis"])
     return outs if isinstance(outs, list) else [outs]
+
+
+@rule("unstack")
+def _unstack(g: Writer, e: Any, x: Any) -> list:
+    axis = e.params["axis"]
+    return [g("Gather", x, np.asarray(i, np.int64), axis=axis) for i in range(len(e.outvars))]
 
 
 @rule("rev")
@@ -359,28 +381,28 @@ def _window(g: Writer, x: Any, starts: Any, shape: tuple, sizes: tuple) -> Any:
 
 @rule("dynamic_update_slice")
 def _dynamic_update(g: Writer, e: Any, x: Any, update: Any, *starts: Any) -> Any:
-    shape, sizes = e.invars[0].aval.shape, e.invars[1].aval.shape
+    return _overwritten(g, x, update, starts, e.invars[0].aval.shape, e.invars[1].aval.shape)
 
-    def write(x: Any, axes: list[int], done: tuple) -> Any:
+
+def _overwritten(g: Writer, x: Any, update: Any, starts: Any, shape: tuple, sizes: tuple) -> Any:
+    """x, of this shape, with the window of these sizes replaced."""
+
+    def write(x: Any, axes: list[int]) -> Any:
         """`update` put into x, which is a window already along the axes before."""
         if not axes:
             return update
         axis, *more = axes
-        inner = (*shape[:axis], sizes[axis], *shape[axis + 1 :])
-        inner = tuple(sizes[i] if i in done else n for i, n in enumerate(inner))
         start = _start(g, starts[axis], shape[axis], sizes[axis])
         start = g.ints(start) if isinstance(start, int) else start
         region = update
         if more:
-            window = g.slice(x, start, g("Add", start, g.length(sizes[axis])), [axis])
-            region = write(window, more, (*done, axis))
+            region = write(g.slice(x, start, g("Add", start, g.length(sizes[axis])), [axis]), more)
         rows = g("Add", start, g("Range", np.int64(0), g.scalar(sizes[axis]), np.int64(1)))
         order = [axis, *[i for i in range(len(shape)) if i != axis]]
         turned = g("ScatterND", g.transpose(x, order), g.unsqueeze(rows, 1), g.transpose(region, order))
         return g.transpose(turned, np.argsort(order))
 
-    axes = [i for i, (n, size) in enumerate(zip(shape, sizes)) if not n == size]
-    return write(x, axes, ())
+    return write(x, [i for i, (n, size) in enumerate(zip(shape, sizes)) if not n == size])
 
 
 def dilated(g: Writer, x: Any, shape: tuple, gaps: list[int], value: Any) -> tuple[Any, tuple]:
@@ -537,14 +559,12 @@ def product(g: Writer, x: Any, y: Any, avals: list, sums: tuple, batches: tuple,
     if len(sums[0]) == 1 and len(free[0]) <= 1 and len(free[1]) <= 1:
         x = g.transpose(x, [*batches[0], *free[0], *sums[0]])
         y = g.transpose(y, [*batches[1], *sums[1], *free[1]])
-        if batches[0] or free[0] and free[1]:
-            x = x if free[0] else g.unsqueeze(x, avals[0].ndim - 1)
-            y = y if free[1] else g.unsqueeze(y, avals[1].ndim)
-            made = g("MatMul", x, y)
-            spare = [] if free[0] else [len(batches[0])]
-            spare += [] if free[1] else [len(batches[0]) + 1]
-            return g.squeeze(made, *spare)
-        return g("MatMul", x, y)
+        # vectors become matrices: ONNX Runtime 1.32 fuses a transposition with the product of a vector, and errs
+        x = x if free[0] else g.unsqueeze(x, avals[0].ndim - 1)
+        y = y if free[1] else g.unsqueeze(y, avals[1].ndim)
+        spare = [] if free[0] else [len(batches[0])]
+        spare += [] if free[1] else [len(batches[0]) + 1]
+        return g.squeeze(g("MatMul", x, y), *spare)
     if len(sums[0]) == 1 and not batches[0] and len(free[1]) <= 1 and avals[1].ndim <= 2:  # rows of a matrix
         return g("MatMul", g.transpose(x, [*free[0], *sums[0]]), g.transpose(y, [*sums[1], *free[1]]))
     letters = iter("abcdefghijklmnopqrstuvwxyz")
@@ -612,7 +632,7 @@ def _own_matmul(g: Writer, e: Any, x: Any, y: Any) -> Any:
     for name, position in (("transpose_x", 0), ("transpose_y", 1)):
         if e.params[name]:
             order = list(range(e.invars[position].aval.ndim))
-            order[-2:] = order[:-3:-1]
+            order[-2:] = order[-1], order[-2]
             x, y = (g.transpose(x, order), y) if position == 0 else (x, g.transpose(y, order))
     return g("MatMul", x, y)
 
@@ -678,6 +698,9 @@ def _gather_windows(g: Writer, e: Any, x: Any, index: Any) -> Any:
     """Windows longer than 1: every element of each is addressed by itself."""
     d, sizes, shape = e.params["dimension_numbers"], e.params["slice_sizes"], e.invars[0].aval.shape
     start, aval, out = tuple(d.start_index_map), e.invars[1].aval, e.outvars[0].aval
+    if aval.ndim == 1:  # one window
+        starts = _components(g, index, aval, start, len(shape))
+        return g.squeeze(_window(g, x, starts, shape, sizes), *d.collapsed_slice_dims)
     if d.operand_batching_dims or is_open(sizes):
         raise Unsupported("gathering windows of open lengths or in batches")
     n = aval.ndim - 1
@@ -712,11 +735,13 @@ def _scatter(g: Writer, e: Any, x: Any, index: Any, updates: Any) -> Any:
     rest = [i for i in range(len(shape)) if i not in chosen]
     windows = [i for i in range(len(shape)) if i not in d.inserted_window_dims and i not in batch]
     place = dict(zip(windows, d.update_window_dims))
-    if any(not given.shape[place[i]] == shape[i] for i in rest if i in place):
-        raise Unsupported("scattering parts of rows")
-    if any(i in place and not given.shape[place[i]] == 1 for i in start):
-        raise Unsupported("scattering windows")
     combine = _COMBINE[e.primitive.name]
+    if any(not given.shape[place[i]] == shape[i] for i in rest if i in place) or any(
+        i in place and not given.shape[place[i]] == 1 for i in start
+    ):
+        if count(aval.shape[:-1]) != 1 or combine != "none":
+            raise Unsupported("scattering parts of rows")
+        return _scatter_window(g, e, x, index, updates)
     if combine != "none" and g.opset < (18 if combine in ("max", "min") else 16):
         raise Unsupported(f"scattering by {combine} at opset {g.opset}")
     batch_axes = [i for i in range(given.ndim) if i not in d.update_window_dims]
@@ -724,11 +749,59 @@ def _scatter(g: Writer, e: Any, x: Any, index: Any, updates: Any) -> Any:
     updates = g.transpose(_as_ref(updates, given), [*batch_axes, *[place[i] for i in rest], *single])
     if single:
         updates = g.squeeze(updates, *range(given.ndim - len(single), given.ndim))
+    dropping = _dropping(e, index, [shape[i] for i in start])
+    if dropping:  # what lies outside is written into a margin, which is cut off
+        x, index = _with_margin(g, x, index, aval, shape, start)
     index = _coordinates(g, index, aval, tuple(d.scatter_indices_batching_dims), len(start))
     more = {} if combine == "none" else {"reduction": combine}
     order = [*chosen, *rest]
-    made = g("ScatterND", g.transpose(x, order), index, updates, **more)
-    return g.transpose(made, np.argsort(order))
+    made = g.transpose(g("ScatterND", g.transpose(x, order), index, updates, **more), np.argsort(order))
+    return g.slice(made, [0] * len(start), [shape[i] for i in start], start) if dropping else made
+
+
+def _scatter_window(g: Writer, e: Any, x: Any, index: Any, updates: Any) -> Any:
+    """One window is replaced."""
+    d, shape = e.params["dimension_numbers"], e.invars[0].aval.shape
+    aval, given = e.invars[1].aval, e.invars[2].aval
+    kept = [i for i in range(given.ndim) if i in d.update_window_dims]
+    updates = g.reshape(updates, given.shape, [given.shape[i] for i in kept])
+    window = g.unsqueeze(updates, *d.inserted_window_dims) if d.inserted_window_dims else updates
+    lengths = iter([given.shape[i] for i in kept])
+    sizes = tuple(1 if i in d.inserted_window_dims else next(lengths) for i in range(len(shape)))
+    flat = g.reshape(index, aval.shape, [aval.shape[-1]])
+    starts = _components(g, flat, aval, tuple(d.scatter_dims_to_operand_dims), len(shape))
+    return _overwritten(g, x, window, starts, shape, sizes)
+
+
+def _components(g: Writer, index: Any, aval: Any, axes: tuple, rank: int) -> list:
+    """The numbers of an index of one window by the axes that they belong to, 0 for the others."""
+    starts: list[Any] = [np.asarray(0, np.int64)] * rank
+    for column, axis in enumerate(axes):
+        if isinstance(index, np.ndarray):
+            starts[axis] = np.asarray(index[column])
+        else:
+            starts[axis] = Ref(g("Gather", index, np.asarray(column, np.int64)), (), aval.dtype)
+    return starts
+
+
+def _dropping(e: Any, index: Any, lengths: list) -> bool:
+    """Whether indices may lie outside, where they are not to be written."""
+    if "PROMISE" in str(e.params["mode"]) or "CLIP" in str(e.params["mode"]):
+        return False
+    if isinstance(index, np.ndarray) and not is_open(lengths):
+        return bool(((index < 0) | (index >= np.array(lengths))).any())
+    return True
+
+
+def _with_margin(g: Writer, x: Any, index: Any, aval: Any, shape: tuple, start: tuple) -> tuple:
+    pads = [0] * (2 * len(shape))
+    for i in start:
+        pads[len(shape) + i] = 1
+    x = g("Pad", x, g.ints(*pads))
+    limits = g.shape_of([shape[i] for i in start])
+    wide = g.cast(_as_ref(index, aval), np.int64)
+    outside = g("Or", g("Less", wide, np.asarray(0, np.int64)), g("GreaterOrEqual", wide, limits))
+    return x, Ref(g("Where", outside, limits, wide), aval.shape, np.int64)
 
 
 # ---- branches and loops ----
@@ -746,16 +819,20 @@ def _results(g: Writer, jaxpr: Any, operands: list) -> list[Ref]:
 @rule("cond")
 def _cond(g: Writer, e: Any, which: Any, *operands: Any) -> list:
     branches = [_closed(b) for b in e.params["branches"]]
-    return choose(g, which, e.invars[0].aval.dtype, [lambda b=b: _results(g, b, list(operands)) for b in branches])
+
+    def hit(i: int) -> str:
+        return g("Equal", which, np.asarray(i, e.invars[0].aval.dtype))
+
+    return choose(g, hit, [lambda b=b: _results(g, b, list(operands)) for b in branches])
 
 
-def choose(g: Writer, which: Any, dtype: Any, branches: list[Callable[[], list]]) -> list:
-    """The results of one of several blocks, by a number: nested Ifs."""
+def choose(g: Writer, hit: Callable[[int], str], branches: list[Callable[[], list]]) -> list:
+    """The results of one of several blocks: of the first whose test `hit(number)` is true, or of the last."""
 
     def pick(first: int) -> list:
         if first == len(branches) - 1:
             return branches[first]()
-        test = g("Equal", g.cast(_as_ref(which, _Scalar(dtype)), np.int64), np.asarray(first, np.int64))
+        test = hit(first)
         here = g.subgraph("then", [], branches[first])
         other = g.subgraph("else", [], lambda: pick(first + 1))
         made = g("If", test, outputs=len(here.output), then_branch=here, else_branch=other)
@@ -764,13 +841,6 @@ def choose(g: Writer, which: Any, dtype: Any, branches: list[Callable[[], list]]
         return [Ref(m, (), t) for m, t in zip(made, types)]
 
     return [str(m) for m in pick(0)]
-
-
-class _Scalar:
-    shape, ndim = (), 0
-
-    def __init__(self, dtype: Any):
-        self.dtype = dtype
 
 
 @rule("while")
@@ -837,7 +907,7 @@ def _scan(g: Writer, e: Any, *operands: Any) -> list:
 
 def _floor_divide(g: Writer, e: Any, x: Any, y: Any) -> Any:
     dtype = e.outvars[0].aval.dtype
-    if dtype.kind == "f":
+    if dtype.kind == "f" or any(v.aval.dtype != dtype for v in e.invars):
         return None
     return g("Div", g("Sub", x, g("Mod", x, y)), y)
 

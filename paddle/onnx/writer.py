@@ -300,14 +300,27 @@ class Writer:
     def model(self, inputs: list[Ref], outputs: list[Ref], title: str) -> Any:
         """The whole, as a ModelProto with the lowest versions that have everything."""
         helper = self.onnx.helper
-        tensors = []
+        tensors, read = [], _read(self.nodes) | set(outputs)
         for name, array in self.arrays.items():
+            if name not in read:
+                continue
             tensors.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name))
         declared = [[self.typed(r, r.shape, r.dtype) for r in refs] for refs in (inputs, outputs)]
         graph = helper.make_graph(self.nodes, title, *declared, initializer=tensors)
         versions = [helper.make_opsetid("", self.opset)]
         version = max(helper.find_min_ir_version_for(versions), 8)
         return helper.make_model(graph, opset_imports=versions, ir_version=version, producer_name="paddle-xla")
+
+
+def _read(nodes: Iterable[Any]) -> set[str]:
+    """The names that nodes read, those inside of subgraphs included."""
+    found: set[str] = set()
+    for node in nodes:
+        found.update(node.input)
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                found |= _read(attribute.g.node) | {o.name for o in attribute.g.output}
+    return found
 
 
 def count(shape: Iterable[Any]) -> Any:
