@@ -31,7 +31,7 @@ def round_away(x):
 FEW_BITS = 4  # below it the gradient stops where numbers were cut off, without which training at 2 bits often diverges
 
 
-def _straight_through(inputs, outputs, cotangents, bits, axis):
+def _straight_through(inputs, outputs, cotangents, bits, axis, linear):
     x, scale = inputs
     if bits >= FEW_BITS:
         return cotangents[0], None
@@ -43,7 +43,7 @@ def _scale_along(scale, x, axis):
 
 
 @nn_op(export=False, gradient=_straight_through)
-def fake_quantize(x, scale, bits, axis):
+def fake_quantize(x, scale, bits, axis, linear=False):
     """x rounded to the 2^bits - 1 values between -scale and scale, as floating point; the gradient passes unchanged
     (below 4 bits only where |x| <= scale).
 
@@ -52,6 +52,7 @@ def fake_quantize(x, scale, bits, axis):
         scale: one number, or one for each index of `axis`.
         bits: width of the integers.
         axis: what the scales belong to, or None.
+        linear: round as `quantize_linear` does, halves to even, with one more integer below zero.
 
     Example:
         >>> paddle.ops.quantization.fake_quantize(paddle.to_tensor([0.26, 3.0]), paddle.to_tensor(1.0), 3, None).tolist()
@@ -59,6 +60,8 @@ def fake_quantize(x, scale, bits, axis):
     """
     scale = _scale_along(scale, x, axis)
     levels = _largest(bits)
+    if linear:
+        return _whole(x, scale, levels) * scale / levels
     whole = round_away(jnp.clip(x, -scale, scale) * (levels / jnp.where(scale > 0, scale, 1)))
     return whole * scale / levels
 
@@ -94,6 +97,15 @@ def _along(name, scale, x, axis):
     return scale.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
 
 
+def _inverse(scale):
+    return 1 / jnp.where(scale <= 1e-30, scale + 1e-6, scale)
+
+
+def _whole(x, scale, top):
+    """x as whole numbers from -top - 1 to top."""
+    return jnp.clip(jnp.round(top * _inverse(scale) * x), -top - 1, top)
+
+
 @nn_op(export=False, differentiable=False)
 def quantize_linear(x, scale, bits=8, axis=None):
     """x as integers: clip(round(x * top / scale), -top - 1, top) with top = 2^(bits - 1) - 1, halves to even.
@@ -119,10 +131,9 @@ def quantize_linear(x, scale, bits=8, axis=None):
     dtype, top = storage(bits)
     wide = x.astype(jnp.float32)
     scale = _along("quantize_linear", scale.astype(jnp.float32), x, axis)
-    whole = top * (1 / jnp.where(scale <= 1e-30, scale + 1e-6, scale)) * wide
     if bits in FLOAT8:
-        return jnp.clip(whole, -top, top).astype(dtype)
-    return jnp.clip(jnp.round(whole), -top - 1, top).astype(dtype)
+        return jnp.clip(top * _inverse(scale) * wide, -top, top).astype(dtype)
+    return _whole(wide, scale, top).astype(dtype)
 
 
 @nn_op(export=False, differentiable=False)

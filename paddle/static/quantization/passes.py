@@ -31,6 +31,8 @@ class QuantizationTransformPass:
         is_test: the statistics rest; default: where the program has no gradients.
     """
 
+    _linear = False
+
     def __init__(
         self,
         scope=None,
@@ -64,14 +66,16 @@ class QuantizationTransformPass:
         """Change a Program in place, and give it back."""
         program = _program(type(self).__name__, graph)
         is_test = not program.training if self._is_test is None else self._is_test
-        rounding = Rounding(program, self._scope, self._bits, self._kind, self._rate, is_test)
+        rounding = Rounding(program, self._scope, self._bits, self._kind, self._rate, is_test, self._linear)
         skip = [self._skip] if isinstance(self._skip, str) else self._skip
         round_weighted(program, rounding, self._kinds, self._weight_bits, self._weight_kind, skip)
         return program
 
 
 class QuantizationTransformPassV2(QuantizationTransformPass):
-    """The same; officially it writes other operators."""
+    """The same, with the rounding of `quantize_linear`."""
+
+    _linear = True
 
 
 class AddQuantDequantPass:
@@ -80,6 +84,8 @@ class AddQuantDequantPass:
     Args:
         scale_dict: accepted.
     """
+
+    _linear = False
 
     def __init__(
         self,
@@ -99,13 +105,17 @@ class AddQuantDequantPass:
         """Change a Program in place, and give it back."""
         program = _program(type(self).__name__, graph)
         is_test = not program.training if self._is_test is None else self._is_test
-        rounding = Rounding(program, self._scope, self._bits, "moving_average_abs_max", self._rate, is_test)
+        rounding = Rounding(
+            program, self._scope, self._bits, "moving_average_abs_max", self._rate, is_test, self._linear
+        )
         round_inputs(program, rounding, self._kinds, [self._skip] if isinstance(self._skip, str) else self._skip)
         return program
 
 
 class AddQuantDequantPassV2(AddQuantDequantPass):
-    """The same; officially it writes other operators."""
+    """The same, with the rounding of `quantize_linear`."""
+
+    _linear = True
 
 
 class _ToIntegers:

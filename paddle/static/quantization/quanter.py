@@ -108,14 +108,9 @@ def quant_aware(
     settings = _settings(config)
     other = program.clone()
     is_test = for_test or not settings["scale_trainable"]
-    rounding = Rounding(
-        other,
-        scope,
-        settings["activation_bits"],
-        settings["activation_quantize_type"],
-        settings["moving_rate"],
-        is_test,
-    )
+    rate, linear = settings["moving_rate"], settings["onnx_format"]
+    kind = settings["activation_quantize_type"]
+    rounding = Rounding(other, scope, settings["activation_bits"], kind, rate, is_test, linear)
     with_weights, without = weighted_kinds(settings["quantize_op_types"])
     skip = settings["not_quant_pattern"]
     round_weighted(other, rounding, with_weights, settings["weight_bits"], settings["weight_quantize_type"], skip)

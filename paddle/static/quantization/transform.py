@@ -49,11 +49,21 @@ class Rounding:
         kind: of ACTIVATIONS.
         rate: of the running mean.
         is_test: the statistics rest.
+        linear: round as `quantize_linear` does.
     """
 
-    def __init__(self, program: Program, scope: Scope | None, bits: int, kind: str, rate: float, is_test: bool):
+    def __init__(
+        self,
+        program: Program,
+        scope: Scope | None,
+        bits: int,
+        kind: str,
+        rate: float,
+        is_test: bool,
+        linear: bool = False,
+    ):
         self.program, self.scope = program, scope or global_scope()
-        self.bits, self.rate, self.is_test = bits, rate, is_test
+        self.bits, self.rate, self.is_test, self.linear = bits, rate, is_test, linear
         self.kind = chosen_of("activation_quantize_type", kind, ACTIVATIONS)
         self.made: dict[Value, Value] = {}
 
@@ -71,9 +81,13 @@ class Rounding:
         """An activation, rounded; a second time nothing is added."""
         if x in self.made:
             return self.made[x], []
-        value, made = self.record(lambda: fake_quantize(_make(x), self._scale(_make(x), x.name), self.bits, None))
+        tensor = _make(x)
+        value, made = self.record(lambda: self._rounded(tensor, self._scale(tensor, x.name), self.bits, None))
         self.made[x] = value
         return value, made
+
+    def _rounded(self, x: Tensor, scale: Tensor, bits: int, axis: int | None) -> Tensor:
+        return fake_quantize(x, scale, bits, axis, self.linear)
 
     def _scale(self, x: Tensor, name: str) -> Tensor:
         if self.kind == "abs_max":
@@ -99,7 +113,7 @@ class Rounding:
         if weight in self.made:
             return self.made[weight], []
         tensor = _make(weight)
-        value, made = self.record(lambda: fake_quantize(tensor, largest_magnitude(tensor, axis), bits, axis))
+        value, made = self.record(lambda: self._rounded(tensor, largest_magnitude(tensor, axis), bits, axis))
         self.made[weight] = value
         return value, made
 
