@@ -7,7 +7,8 @@
 
 A job whose worker gives no sign of life for some seconds goes to another worker; the script then goes on from its last
 checkpoint, which lies where all workers see it. The queue is the key-value store of `paddle.distributed`, in the memory of
-`serve`; for jobs that have to outlive that process, put the same loop behind a message broker with acknowledgements.
+`serve`. With `--queue redis://host:6379/0` it lies in a Redis server instead, without `serve`: jobs then outlive all these
+processes, and with Redis's append-only file also Redis itself (`pip install 'paddle-xla[queue]'`).
 """
 
 import argparse
@@ -17,23 +18,80 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 
 from paddle.distributed.store import TCPStore
+
+
+class RedisStore:
+    """What the queue needs of a store, in a Redis server.
+
+    Args:
+        address: as redis://:password@host:6379/0; rediss:// for TLS, unix:// for a socket.
+        prefix: before all keys, so that several queues share a server.
+        patience: seconds for which a server that cannot be reached is tried again.
+    """
+
+    port = None
+
+    def __init__(self, address, prefix="paddle/jobs/", patience=60.0):
+        import redis
+        from redis.backoff import ExponentialBackoff
+        from redis.retry import Retry
+
+        errors = (redis.ConnectionError, redis.TimeoutError)
+        turns = Retry(ExponentialBackoff(cap=2.0, base=0.1), int(patience / 2) + 5)
+        self._redis = redis.Redis.from_url(address, retry=turns, retry_on_error=list(errors), socket_timeout=10)
+        self._prefix = prefix
+        self._redis.ping()
+
+    # adding again because the answer was lost must not count twice, so each call has a number of its own
+    _ADD = """
+        local before = redis.call('get', KEYS[2])
+        if before then return tonumber(before) end
+        local value = redis.call('incrby', KEYS[1], ARGV[1])
+        redis.call('set', KEYS[2], value, 'EX', 600)
+        return value
+    """
+
+    def add(self, key, amount):
+        if amount == 0:
+            return int(self._redis.get(self._prefix + key) or 0)
+        call = f"{self._prefix}calls/{uuid.uuid4().hex}"
+        return int(self._redis.eval(self._ADD, 2, self._prefix + key, call, amount))
+
+    def set(self, key, value):
+        self._redis.set(self._prefix + key, value)
+
+    def get(self, key):
+        end = time.monotonic() + 30
+        while (value := self._redis.get(self._prefix + key)) is None:  # it is on its way
+            if time.monotonic() > end:
+                raise TimeoutError(f"the store has no {key!r}")
+            time.sleep(0.02)
+        return value
+
+    def missing(self, keys, timeout):
+        return [k for k, v in zip(keys, self._redis.mget([self._prefix + k for k in keys])) if v is None]
 
 
 class JobQueue:
     """Jobs by number, from 1 on. One that was taken is held as long as `beat` is called.
 
     Args:
-        host, port: where the queue is.
+        host, port: where the queue is; or `host` is the address of a Redis server.
         serve: this process holds it.
         lease: seconds without a beat after which a job is free again.
     """
 
     def __init__(self, host="127.0.0.1", port=0, serve=False, lease=10.0):
-        self.store = TCPStore(host, port, is_master=serve, timeout=30)
+        if "://" in host:
+            self.store = RedisStore(host)
+        else:
+            self.store = TCPStore(host, port, is_master=serve, timeout=30)
         self.port, self.lease = self.store.port, lease
         self._seen = {}  # of a job that is held: how many beats there were, and since when
+        self._done = 0  # all jobs up to this number are done
 
     def put(self, job):
         """Add a job, a dict of what JSON can say; returns its number."""
@@ -44,8 +102,11 @@ class JobQueue:
 
     def take(self):
         """(number, turn, job) of one that nobody holds, or None. `turn` counts how often it was taken."""
-        for number in range(1, self.store.add("jobs", 0) + 1):
-            if self.result(number) is not None or not self._is_free(number):
+        for number in range(self._done + 1, self.store.add("jobs", 0) + 1):
+            if self.result(number) is not None:
+                self._done += number == self._done + 1
+                continue
+            if not self._is_free(number):
                 continue
             turn = self.store.add(f"turn/{number}", 0) + 1
             if self.store.add(f"claim/{number}/{turn}", 1) == 1:  # the first of those that try
@@ -125,7 +186,7 @@ def main():
     serve.add_argument("--port", type=int, default=7070)
     for name in ("put", "work", "results"):
         command = commands.add_parser(name)
-        command.add_argument("--queue", required=True, help="host:port")
+        command.add_argument("--queue", required=True, help="host:port, or redis://host:6379/0")
         if name == "work":
             command.add_argument("--lease", type=float, default=10.0, help="seconds without a sign of life")
             command.add_argument("--tries", type=int, default=3)
@@ -134,9 +195,9 @@ def main():
             command.add_argument("arguments", nargs=argparse.REMAINDER, help="of python -m paddle.distributed.launch")
     args = parser.parse_args()
     if args.command == "serve":
-        JobQueue(port=args.port, serve=True)
+        JobQueue("", args.port, serve=True)  # at all addresses of this machine
         signal.pause()
-    host, port = args.queue.rsplit(":", 1)
+    host, port = (args.queue, 0) if "://" in args.queue else args.queue.rsplit(":", 1)
     queue = JobQueue(host, int(port), lease=getattr(args, "lease", 10.0))
     if args.command == "put":
         print(queue.put({"arguments": args.arguments}))

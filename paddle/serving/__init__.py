@@ -12,7 +12,7 @@ _WHERE = {
     "metrics": "Metrics",
     "model": "ServedModel Spec load",
     "options": "ImageOptions ModelOptions ServerOptions server_options",
-    "repository": "Found find",
+    "repository": "Found find here publish",
     "supervisor": "serve",
 }
 __all__ = list(names_of(_WHERE))

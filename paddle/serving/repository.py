@@ -15,6 +15,7 @@ version 1. An address such as `s3://bucket/models` is copied into a folder of th
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ from ..utils import storage
 from .options import ModelOptions, model_options
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}")
+_VERSION = "[1-9][0-9]{0,17}"
 _PROGRAMS = (".pdmodel", ".json")
 
 
@@ -82,6 +84,61 @@ def find(path: Any, defaults: dict[str, Any] | None = None) -> list[Found]:
     return found
 
 
+def publish(prefix: Any, repository: Any, name: str) -> int:
+    """Put a saved model into a repository as its next version; it is seen there when all of it is there.
+
+    Args:
+        prefix: the beginning of the names of its files, as given to `paddle.jit.save`.
+        repository: a folder, or an address such as `s3://bucket/models`.
+        name: of the model.
+
+    Returns:
+        the number of the version.
+
+    Raises:
+        FileNotFoundError: there are no such files.
+        ValueError: a name that cannot be part of an address.
+
+    Example:
+        >>> paddle.jit.save(paddle.nn.Linear(2, 3), "made/model", [paddle.static.InputSpec([None, 2])])
+        >>> paddle.serving.publish("made/model", "models", "small"), paddle.serving.publish("made/model", "models", "small")
+        (1, 2)
+    """
+    folder, start = os.path.split(os.fspath(prefix))
+    files = _files(folder or ".", start)
+    if not files:
+        raise errors.NotFound(f"publish: there are no files {os.fspath(prefix)!r}.pdmodel (or .json) and .pdiparams")
+    place = storage.join(repository, _checked(name))
+    there = storage.folders(place) if storage.is_folder(place) else []
+    version = 1 + max((int(n) for n in there if re.fullmatch(_VERSION, n)), default=0)
+    endings = [os.path.splitext(f)[1] for f in files]
+    if storage.is_remote(place):
+        for source, ending in reversed(list(zip(files, endings))):  # the program last: a version needs both
+            with (
+                storage.uploaded(storage.join(place, str(version), "model" + ending)) as target,
+                open(source, "rb") as f,
+            ):
+                shutil.copyfileobj(f, target)
+        return version
+    os.makedirs(place, exist_ok=True)
+    made = tempfile.mkdtemp(prefix=".new-", dir=place)
+    try:
+        for source, ending in zip(files, endings):
+            shutil.copyfile(source, os.path.join(made, "model" + ending))
+        os.chmod(made, 0o755)
+        while True:
+            try:
+                os.rename(made, os.path.join(place, str(version)))
+                return version
+            except OSError as e:
+                if e.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                    raise
+                version += 1  # somebody else was faster
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
 def listing(path: Any) -> list[tuple[str, int, int]]:
     """The files of a folder with their times and sizes, to see whether anything changed; also of an address."""
     if storage.is_remote(path):
@@ -118,7 +175,7 @@ def here(path: Any) -> Iterator[str]:
 
 def _versions(folder: str) -> list[int]:
     """The numbers of its versions: folders with a number as their name that hold all files of a model."""
-    names = [n for n in os.listdir(folder) if re.fullmatch(r"[1-9][0-9]{0,17}", n)]
+    names = [n for n in os.listdir(folder) if re.fullmatch(_VERSION, n)]
     return sorted(int(n) for n in names if os.path.isdir(os.path.join(folder, n)) and _files(os.path.join(folder, n)))
 
 
