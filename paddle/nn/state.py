@@ -109,6 +109,23 @@ class StateMethods:
                 found.update(layer.sharded_state_dict(f"{structured_name_prefix}{name}."))
         return found
 
+    def full(self, aoa_config: dict[str, list[str]] | None = None, **kwargs: Any) -> Any:
+        """An iterator over (key, whole tensor) of a layer whose parts lie in several processes; all of them go through it
+        together.
+
+        Args:
+            aoa_config: {"aoa_statements": [...]}, other names, axes and types, as of `paddle.distributed.load_state_dict`.
+            kwargs: `process_group`, or `h_group` and `v_group`, `num_splits`, `shard_idx`; see
+                `paddle.distributed.flex_checkpoint.dcp.full_param`.
+
+        Example:
+            >>> [key for key, _ in paddle.nn.Linear(2, 3).full()]
+            ['bias', 'weight']
+        """
+        from ..distributed.flex_checkpoint.dcp.full_param import full_param
+
+        return full_param(self.sharded_state_dict(), aoa_config, **kwargs)
+
     def register_state_dict_hook(self, hook: Callable[[dict], dict | None]) -> Any:
         """Call `hook(destination)` when the state is collected; a dict that it returns replaces it. Returns a handle."""
         return self._add_hook(self._state_dict_hooks, hook)

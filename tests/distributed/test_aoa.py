@@ -8,7 +8,11 @@ import pytest
 
 import paddle
 import paddle.distributed as dist
+from paddle import nn
+from paddle.distributed import fleet
+from paddle.distributed.fleet.meta_parallel import ColumnParallelLinear
 from paddle.distributed.flex_checkpoint.aoa.aoa_engine import AOAEngine
+from paddle.distributed.flex_checkpoint.dcp.full_param import full_param
 from paddle.distributed.flex_checkpoint.dcp.load_state_dict import merge_sharded_state_dict
 from paddle.distributed.flex_checkpoint.dcp.sharded_weight import ShardedWeight, ShardedWeightDesc
 
@@ -196,6 +200,31 @@ def fused(rank, folder):
         folder + "/parts", folder + "/merged", aoa_config={"aoa_statements": ["ffn -> gate, up, fused_ffn"]}
     )
     return True
+
+
+def gathered(rank):
+    """A divided layer as whole tensors with other names, in all processes; flat parts; a half of the keys."""
+    strategy = fleet.DistributedStrategy()
+    strategy.hybrid_configs = {"dp_degree": 1, "mp_degree": 2}
+    fleet.init(is_collective=True, strategy=strategy)
+    net = nn.LayerDict({"up": ColumnParallelLinear(4, 6, has_bias=True), "norm": nn.LayerNorm(4)})
+    net["up"].weight.set_value(random(4, 6)[:, 3 * rank : 3 * rank + 3])
+    config = {"aoa_statements": ["up.weight^T -> w", 'norm.weight -> n, dtype="float16"', "up.bias -> _"]}
+    found = {key: t.numpy() for key, t in net.full(config)}
+    half = [key for key, _ in net.full(num_splits=2, shard_idx=1)]
+    flat = paddle.arange(10, dtype="float32")[5 * rank : 5 * rank + 5]
+    state = {"f": ShardedWeight("f", flat, (2, 5), (2, 5), (0, 0), True, slice(5 * rank, 5 * rank + 5))}
+    return found, half, dict(full_param(state))["f"].tolist()
+
+
+def test_whole_tensors_without_files(job):
+    for found, half, flat in job.run(gathered):
+        assert sorted(found) == ["n", "norm.bias", "w"] and found["n"].dtype == np.float16
+        np.testing.assert_array_equal(found["w"], random(4, 6).T)
+        assert half == ["up.bias", "up.weight"]
+        assert flat == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+    words = raised(full_param, {}, None, group=1)[1]
+    assert "process_group" in words
 
 
 def test_interleaved_parts_of_two_processes(job, tmp_path):
