@@ -15,7 +15,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.meshed import before_waiting
-from .store import TCPStore, Timeout, open_connection, receive, receive_into
+from .store import TCPStore, Timeout, open_connection, receive, receive_into, where_to_listen
 
 _HEAD = struct.Struct("!iQIQ")  # sender, channel, lengths of description and contents
 
@@ -43,7 +43,7 @@ class Mailbox:
         self._gone: set[int] = set()
         self._connections: dict[int, tuple[socket.socket, threading.Lock]] = {}
         self._opening = threading.Lock()
-        self._socket = socket.create_server(("", 0), backlog=256)
+        self._socket = socket.create_server((where_to_listen(host), 0), backlog=256)
         store.set(f"mailbox/{rank}", f"{host}:{self._socket.getsockname()[1]}")
         threading.Thread(target=self._accept, daemon=True).start()
 

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from ..engine import capture, errors, meshed, place
+from .store import where_to_listen
 
 
 def free_port(host: str = "") -> int:
@@ -33,11 +34,13 @@ def _internals() -> tuple[Any, Any, Any]:
     return distributed, xla_bridge, _jax
 
 
-def start_service(size: int) -> tuple[Any, int]:
-    """The service through which XLA's processes find each other, and its port; it runs as long as it is held."""
+def start_service(size: int, host: str) -> tuple[Any, int]:
+    """The service through which XLA's processes find each other, at this host, and its port; it runs as long as it is
+    held."""
     _jax = _internals()[2]
-    port = free_port()
-    address = f"[::]:{port}" if socket.has_dualstack_ipv6() else f"0.0.0.0:{port}"
+    own = where_to_listen(host)
+    port = free_port(own)
+    address = f"{own or ('[::]' if socket.has_dualstack_ipv6() else '0.0.0.0')}:{port}"
     # how long a process may be silent is decided elsewhere (see `world`)
     service = _jax.get_distributed_runtime_service(address, size, heartbeat_timeout=10**6, shutdown_timeout=1)
     return service, port

@@ -156,7 +156,7 @@ def spawn(
         raise errors.ValueError_(f"spawn: start_method must be 'spawn' or 'forkserver', got {method!r}")
     context = multiprocessing.get_context(method)
     ports = free_ports(nprocs + 1, options.get("started_port"))
-    service, number = start_service(nprocs)
+    service, number = start_service(nprocs, "127.0.0.1")
     store = TCPStore("127.0.0.1", ports[0], is_master=True)
     endpoints = [f"127.0.0.1:{port}" for port in ports[1:]]
     processes, pipes = [], []

@@ -55,9 +55,15 @@ def open_connection(host: str, port: int, timeout: float) -> socket.socket:
             time.sleep(0.05)
 
 
+def where_to_listen(host: str) -> str:
+    """The address for a server that others reach at a host: no other machine reaches this one at 127.0.0.1, so none shall
+    be able to connect. Otherwise all addresses, since a machine need not know under which one it is seen."""
+    return "127.0.0.1" if host in ("localhost", "127.0.0.1") else ""
+
+
 class _Server:
-    def __init__(self, port: int):
-        self.socket = socket.create_server(("", port), backlog=1024)
+    def __init__(self, host: str, port: int):
+        self.socket = socket.create_server((where_to_listen(host), port), backlog=1024)
         self.port = self.socket.getsockname()[1]
         self._data: dict[bytes, bytes] = {}
         self._changed = threading.Condition()
@@ -113,7 +119,8 @@ class TCPStore:
     """A key-value store that all processes of a job share; one of them holds it.
 
     Args:
-        host, port: where it is. Port 0 lets the holder choose one (see `port`).
+        host, port: where it is. Port 0 lets the holder choose one (see `port`). Only this machine reaches one that is held
+            at 127.0.0.1.
         is_master: this process holds it.
         world_size: how many processes use it (for information).
         timeout: seconds that `get` and `wait` wait for a key, and the first contact for the holder.
@@ -129,8 +136,8 @@ class TCPStore:
         self, host: str = "127.0.0.1", port: int = 0, is_master: bool = False, world_size: int = 1, timeout: float = 900
     ):
         try:
-            self._server = _Server(port) if is_master else None
-        except OSError as error:
+            self._server = _Server(host, port) if is_master else None
+        except (OSError, OverflowError) as error:
             raise errors.RuntimeError_(f"TCPStore: cannot listen at port {port} ({error})") from None
         self.host, self.port = host, self._server.port if self._server else port
         self.world_size, self.timeout = world_size, timeout

@@ -150,7 +150,7 @@ def start(timeout: float | None = None) -> World:
                 f"init_parallel_env: rank {', '.join(missing)} of {size} did not come within {first:g} seconds"
             )
         if not address and rank == 0:
-            service, number = processes.start_service(size)
+            service, number = processes.start_service(size, host)
             _held.append(service)
             store.set("xla", f"{host}:{number}")
         processes.connect(address or store.get("xla").decode(), rank, size, first)

@@ -37,17 +37,21 @@ def launch(argv: list[str] | None = None) -> None:
     """
     args = arguments.parse(argv)
 
+    signals = signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT
+
     def stopped(number: int, frame: Any) -> None:
+        for other in signals:  # ending the processes takes seconds and is not to be disturbed
+            signal.signal(other, signal.SIG_IGN)
         raise Stopped(number)
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in signals:
         signal.signal(number, stopped)
     try:
         code = Controller(args).run()
     except Stopped as stop:
         say(f"stopped by signal {stop.number}")
         code = 128 + stop.number
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:  # no such host, no folder for the logs
         say(str(error))
         code = 1
     sys.exit(code)
@@ -220,7 +224,7 @@ class Controller:
             host, port = self.nodes[0]["host"], self.nodes[0]["ports"][0]
             if self.held:
                 self.held[0].close()
-            service, number = start_service(size)
+            service, number = start_service(size, host)
             self.held = TCPStore(host, port, is_master=True), service
             self.store.set(f"held/{self.round}", json.dumps([f"{host}:{port}", f"{host}:{number}"]))
         self.addresses = json.loads(self.store.get(f"held/{self.round}"))

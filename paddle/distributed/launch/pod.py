@@ -39,6 +39,16 @@ if os.getppid() != int(sys.argv[1]):
 os.execvp(sys.argv[2], sys.argv[2:])"""
 
 
+# Ends the process groups that it is told when the launcher has ended without doing so: what the processes have started ends
+# neither with them nor with the launcher.
+_GUARD = """import os, sys
+for group in [int(line) for line in sys.stdin]:
+    try:
+        os.killpg(group, 9)
+    except OSError:
+        pass"""
+
+
 def _tied(command: list[str]) -> list[str]:
     if sys.platform != "linux":
         return command
@@ -52,8 +62,12 @@ class Pod:
         self.elsewhere = False  # trainers on other machines need the servers here
         self._following: threading.Thread | None = None
         self._ended = False
+        self._guard: subprocess.Popen | None = None
 
     def start(self) -> None:
+        self._guard = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _GUARD], stdin=subprocess.PIPE, start_new_session=True, text=True
+        )
         for c in self.containers:
             self._start(c, "wb" if self._overwrite else "ab")
         shown = next((c for c in self.containers if not c.is_server), None)
@@ -61,8 +75,7 @@ class Pod:
             self._following = threading.Thread(target=self._follow, args=(shown,), daemon=True)
             self._following.start()
 
-    @staticmethod
-    def _start(c: Container, mode: str) -> None:
+    def _start(self, c: Container, mode: str) -> None:
         os.makedirs(os.path.dirname(c.log) or ".", exist_ok=True)
         c.file = open(c.log, mode)
         c.start = c.file.tell()
@@ -73,6 +86,7 @@ class Pod:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # so that it can be ended with its own children
         )
+        print(c.process.pid, file=self._guard.stdin, flush=True)  # type: ignore[union-attr]
 
     def start_again(self, container: Container) -> None:
         """Start one that has ended once more; the others go on."""
@@ -115,6 +129,9 @@ class Pod:
                 c.process.wait()
             if c.file is not None:
                 c.file.close()
+        if self._guard is not None:
+            self._guard.kill()
+            self._guard.communicate()
         self._ended = True
         if self._following is not None:
             self._following.join(5)
