@@ -14,13 +14,14 @@ from ..engine.value import ABSTRACT
 
 
 def host_value(x: Tensor) -> np.ndarray | None:
-    """The elements of a tensor; None when there are none, or looking is impossible (compiled) or slow (not the CPU)."""
+    """The elements of a tensor; None when there are none, or looking is impossible (compiled, parts in other processes) or
+    slow (not the CPU)."""
     value = x._raw
     if value.__class__ is Deferred:
         value = value.peek()
     if not isinstance(value, jax.Array) or isinstance(value, ABSTRACT) or not value.size or not x.place.is_cpu_place():
         return None
-    return np.asarray(value)
+    return np.asarray(value) if value.is_fully_addressable else None
 
 
 def check_ids(

@@ -14,6 +14,7 @@ from paddle.distributed.launch.main import free_ports
 from _jobs import Job, raised
 
 DATA = np.random.RandomState(0).randn(8, 6).astype("float32")
+IDS = np.random.RandomState(2).randint(0, 8, [8, 4])
 WANT = np.random.RandomState(1).randn(8, 3).astype("float32")
 
 
@@ -54,6 +55,37 @@ def job():
     made = Job(2)
     yield made
     made.close()
+
+
+class Words(nn.Layer):
+    """Ids that are checked where they can be looked at."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.last = nn.Embedding(8, 6), nn.Linear(6, 3)
+
+    def forward(self, ids):
+        return self.last(self.table(ids).mean(1))
+
+
+def looked_up(rank):
+    net = build(Words)
+    model = dist.fsdp.fully_shard(net)
+    sgd = paddle.optimizer.SGD(0.5, parameters=model.parameters())
+    ids = paddle.to_tensor(IDS[4 * rank : 4 * rank + 4])
+    nn.functional.cross_entropy(model(ids), ids[:, 0] % 3).backward()
+    sgd.step()
+    return net.table.weight.numpy()
+
+
+def test_ids_and_labels_of_each_process(job):
+    net = build(Words)
+    sgd = paddle.optimizer.SGD(0.5, parameters=net.parameters())
+    ids = paddle.to_tensor(IDS)
+    nn.functional.cross_entropy(net(ids), ids[:, 0] % 3).backward()
+    sgd.step()
+    for found in job.run(looked_up):
+        np.testing.assert_allclose(found, net.table.weight.numpy(), atol=1e-6)
 
 
 def sharded(rank):
