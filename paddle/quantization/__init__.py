@@ -22,5 +22,16 @@ from .imperative import (
 from .post_training import PostTrainingStaticQuant
 from .ptq import PTQ
 from .qat import QAT
+from .weight_only import WeightOnlyLinear, weight_only
 
-__all__ = ["QuantConfig", "BaseQuanter", "BaseObserver", "quanter", "QAT", "PTQ", "PostTrainingStaticQuant"]
+__all__ = [
+    "QuantConfig",
+    "BaseQuanter",
+    "BaseObserver",
+    "quanter",
+    "QAT",
+    "PTQ",
+    "PostTrainingStaticQuant",
+    "WeightOnlyLinear",
+    "weight_only",
+]

@@ -6,11 +6,13 @@ from typing import Any
 
 from ..engine import errors
 from ..engine.value import Value
+from ..ir.passes.quantization import sites
 from ..ir.program import Graph
 from ..jit import files
 from ..nn.layer import Layer
 from .export import batches_of, traced
-from .program import observe, prepared, quantized, sites
+from .program import observe, prepared, quantized
+from .weights import gptq, smoothed
 
 _BITS = {"QUANT_INT8": 8, "QUANT_INT4": 4, "QUANT_NONE": None}
 _DEFAULTS: dict[str, Any] = {
@@ -19,6 +21,8 @@ _DEFAULTS: dict[str, Any] = {
     "quantize_op_types": None,
     "algo": "hist",
     "per_channel": True,
+    "smooth": None,
+    "gptq": False,
 }
 
 
@@ -49,7 +53,8 @@ class PostTrainingStaticQuant:
         Args:
             config: `quantize_type` of activations and `weight_quant_type` of weights, each "QUANT_INT8", "QUANT_INT4" or
                 "QUANT_NONE"; `quantize_op_types`, a list such as ["conv2d", "linear"]; `algo` for calibration data, see
-                `paddle.static.quantization.PostTrainingQuantization`; `per_channel`.
+                `paddle.static.quantization.PostTrainingQuantization`; `per_channel`; with calibration data also `smooth`
+                (0 to 1, SmoothQuant) and `gptq` (True), see `paddle.quantization.weights`.
 
         Raises:
             ValueError: an unknown key or type.
@@ -77,24 +82,32 @@ class PostTrainingStaticQuant:
         """
         if not isinstance(model, Layer):
             raise errors.TypeError_(f"quantize: model must be a Layer, got {errors.describe(model)}")
+        settings = self._config
         graph, feeds, fetches = traced(model, input_spec)
         graph = prepared(graph, fetches)
-        chosen = sites(graph, self._config["quantize_op_types"])
+        batches = None if data is None else list(batches_of(data, feeds))
+        if batches is None and (settings["smooth"] is not None or settings["gptq"]):
+            raise errors.ValueError_("quantize: 'smooth' and 'gptq' need calibration data")
+        if settings["smooth"] is not None:
+            graph = smoothed(graph, fetches, batches, settings["smooth"])
+        chosen = sites(graph, settings["quantize_op_types"])
         if not chosen:
             raise errors.ValueError_("quantize: the model has no operator with weights that could be quantised")
-        bits, ranges = _BITS[self._config["quantize_type"]], None
-        if data is not None and bits is not None:
+        weight_bits = _BITS[settings["weight_quant_type"]] or 8
+        bits, ranges = _BITS[settings["quantize_type"]], None
+        if batches is not None and bits is not None:
             values = list(dict.fromkeys(s.x for s in chosen))
-            seen = observe(graph, values, batches_of(data, feeds), self._config["algo"], bits)
+            seen = observe(graph, values, batches, settings["algo"], bits)
             ranges = {v: s.magnitude() for v, s in seen.items() if s.seen}
         made = quantized(
             graph,
             fetches,
-            weight_bits=_BITS[self._config["weight_quant_type"]] or 8,
+            weight_bits=weight_bits,
             activation_bits=bits,
-            per_channel=self._config["per_channel"],
+            per_channel=settings["per_channel"],
             ranges=ranges,
             chosen=chosen,
+            weights=gptq(graph, chosen, batches, weight_bits) if settings["gptq"] else None,
         )
         self._quantized = made, feeds, fetches
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..engine.modes import set_mode
 from ..engine.random import generator
 from ..engine.value import Value
 from ..ir.passes import apply
-from ..ir.passes.quantization import Site, rounded_weights, sites, with_integer_weights, with_rounded_inputs
+from ..ir.passes.quantization import Site, Weight, rounded_weights, sites, with_integer_weights, with_rounded_inputs
 from ..ir.program import Graph
 from ..ir.run import Executable
 from .calibration import Histogram, Statistic, statistic
@@ -27,8 +27,19 @@ def prepared(graph: Graph, fetches: Sequence[Value], fold: bool = True) -> Graph
     return apply(graph, fetches, PREPARE if fold else ("inference", "dead_code"))
 
 
-def arrays_of(graph: Graph) -> dict[str, Any]:
-    return {n: s.tensor._value for n, s in graph.states.items() if s.tensor is not None}
+def runs(graph: Graph, values: Sequence[Value], batches: Iterable[dict[str, Any]]) -> Iterator[list[np.ndarray]]:
+    """Run the graph on batches; the arrays of the values for each."""
+    executable = Executable(graph, list(values), updates=False)
+    states = {n: graph.states[n].tensor._value for n in executable.states}
+    for batch in batches:
+        words = generator().ticks(executable.ticks) if executable.ticks else None
+        feeds = {n: np.asarray(getattr(a, "_value", a)) for n, a in batch.items() if n in executable.inputs}
+        missing = [n for n in executable.inputs if n not in feeds]
+        if missing:
+            raise errors.ValueError_(f"quantization: a batch lacks the input {missing[0]!r}; it has {', '.join(batch)}")
+        with set_mode(program=None, grad=False, amp=None):
+            found = executable.run(feeds, states, words)[0]
+        yield [np.asarray(a) for a in found]
 
 
 def observe(
@@ -51,27 +62,18 @@ def observe(
     batches = list(batches)
     if not batches:
         raise errors.ValueError_("quantization: there is no data to calibrate with")
-    executable = Executable(graph, list(values), updates=False)
-    arrays = arrays_of(graph)
-
-    def run(batch: dict[str, Any]) -> list:
-        words = generator().ticks(executable.ticks) if executable.ticks else None
-        feeds = {n: np.asarray(getattr(a, "_value", a)) for n, a in batch.items() if n in executable.inputs}
-        with set_mode(program=None, grad=False, amp=None):
-            return executable.run(feeds, {n: arrays[n] for n in executable.states}, words)[0]
-
     if any(isinstance(s, Histogram) for s in found.values()):
         ends = {v: [np.inf, 0.0] for v in values}
-        for batch in batches:
-            for value, array in zip(values, run(batch)):
+        for arrays in runs(graph, values, batches):
+            for value, array in zip(values, arrays):
                 magnitudes = np.abs(np.asarray(array))
                 if magnitudes.size:
                     ends[value] = [min(ends[value][0], magnitudes.min()), max(ends[value][1], magnitudes.max())]
         for value, each in found.items():
             if isinstance(each, Histogram) and ends[value][1] > 0:
                 each.between(*map(float, ends[value]))
-    for batch in batches:
-        for value, array in zip(values, run(batch)):
+    for arrays in runs(graph, values, batches):
+        for value, array in zip(values, arrays):
             found[value].add(array)
     return found
 
@@ -87,6 +89,7 @@ def quantized(
     ranges: dict[Value, float] | None = None,
     skip: Collection[str] = (),
     chosen: list[Site] | None = None,
+    weights: Mapping[Value, Weight] | None = None,
 ) -> Graph:
     """The graph with integer weights and, if `activation_bits` is given, inputs of their operators through integers.
 
@@ -98,10 +101,15 @@ def quantized(
         per_channel: a scale for each output channel of a weight.
         ranges: magnitudes of the inputs; None: taken while running, for each sample.
         chosen: the operators, in place of kinds and skip.
+        weights: integers that are known already; the others are rounded to the nearest.
     """
     if chosen is None:
         chosen = sites(graph, kinds, skip)
-    weights = rounded_weights(graph, chosen, weight_bits, per_channel)
+    given = weights or {}
+    weights = {
+        **rounded_weights(graph, [s for s in chosen if s.weight not in given], weight_bits, per_channel),
+        **given,
+    }
     chosen = [s for s in chosen if s.weight in weights]
     if activation_bits is not None:
         graph = with_rounded_inputs(graph, chosen, ranges, activation_bits)
