@@ -1,6 +1,7 @@
 """What a predictor is made of: model files and switches.
 
-Switches of hardware or libraries that are not here warn once and change nothing; results are the same.
+Switches of hardware that is not here warn once and change nothing; results are the same. Those of other runtimes
+(`backends`) raise ImportError where the package is missing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from ..engine import errors
 from ..engine import place as places
 from ..ir.passes import INFERENCE
+from . import backends
 from .enums import PrecisionType
 
 __all__ = ["Config", "PassBuilder", "XpuConfig"]
@@ -128,7 +130,8 @@ class Config:
         self._buffers: tuple[bytes, bytes] | None = None
         self._settings: dict[str, Any] = dict(_DEFAULTS)
         self._device = 0
-        self._threads = 1
+        self._threads, self._threads_given = 1, False
+        self._openvino_precision = PrecisionType.Float32
         self._precision = PrecisionType.Float32
         self._trt: dict[str, Any] = {}
         self._xpu = XpuConfig()
@@ -294,9 +297,26 @@ class Config:
         use_calib_mode: bool = True,
         use_cuda_graph: bool = False,
     ) -> None:
-        """TensorRT is not connected: warns, and XLA runs the model."""
-        self._trt["precision"] = precision_mode
-        _warn("enable_tensorrt_engine: TensorRT is not available, XLA runs the model")
+        """Run on TensorRT, through ONNX Runtime's provider; where it or a GPU is missing, a warning says what, and XLA runs
+        the model.
+
+        Args:
+            workspace_size: bytes that TensorRT may use while it builds an engine.
+            max_batch_size, use_calib_mode: accepted; engines take any batch, int8 models hold their scales.
+            min_subgraph_size: smaller parts of the model stay outside.
+            precision_mode: compute in Half, Bfloat16 or (quantised models) Int8.
+            use_static: keep engines on disk, in the folder of `set_optim_cache_dir` or in ``_opt_cache`` beside the model.
+            use_cuda_graph: run it as a CUDA graph.
+        """
+        self._trt.update(
+            precision=precision_mode, workspace_size=int(workspace_size), min_subgraph_size=int(min_subgraph_size),
+            use_static=bool(use_static), use_cuda_graph=bool(use_cuda_graph),
+        )  # fmt: skip
+        missing = backends.tensorrt_missing(self._settings["use_gpu"])
+        if missing:
+            _warn(f"enable_tensorrt_engine: TensorRT is not used, XLA runs the model: {missing}")
+        else:
+            self._settings["tensorrt"] = True
 
     def tensorrt_precision_mode(self) -> PrecisionType:
         """What `enable_tensorrt_engine` was given."""
@@ -312,7 +332,8 @@ class Config:
         optim_input_shape: Any = {},  # noqa: B006
         disable_trt_plugin_fp16: bool = False,
     ) -> None:
-        """Kept; shapes need not be announced."""
+        """The shapes, by input, for which TensorRT's engines are built; other back ends take any."""
+        self._trt["shapes"] = (dict(min_input_shape), dict(max_input_shape), dict(optim_input_shape))
         self._settings["tensorrt_dynamic_shape_enabled"] = bool(min_input_shape)
 
     def mark_trt_engine_outputs(self, output_tensor_names: Any = []) -> None:  # noqa: B006
@@ -338,7 +359,8 @@ class Config:
         """Without effect: TensorRT is not connected."""
 
     def enable_tensorrt_dla(self, dla_core: int = 0) -> None:
-        """Kept, without effect."""
+        """Use a core for deep learning of a Jetson."""
+        self._trt["dla_core"] = int(dla_core)
         self._settings["tensorrt_dla_enabled"] = True
 
     def enable_tensorrt_inspector(self, inspector_serialize: bool = False) -> None:
@@ -346,7 +368,7 @@ class Config:
         self._settings["tensorrt_inspector_enabled"] = True
 
     def set_tensorrt_optimization_level(self, level: int) -> None:
-        """Kept, without effect."""
+        """How long TensorRT may look for a faster engine, 0 to 5."""
         self._trt["level"] = int(level)
 
     def tensorrt_optimization_level(self) -> int:
@@ -367,10 +389,10 @@ class Config:
 
     # ---- the processor ----
     def set_cpu_math_library_num_threads(self, threads: int) -> None:
-        """Kept; XLA's threads are those of the process."""
+        """The threads of ONNX Runtime and OpenVINO; XLA's are those of the process."""
         if not isinstance(threads, int) or threads < 1:
             raise errors.ValueError_(f"set_cpu_math_library_num_threads: a positive int is needed, got {threads!r}")
-        self._threads = threads
+        self._threads, self._threads_given = threads, True
 
     def cpu_math_library_num_threads(self) -> int:
         """What `set_cpu_math_library_num_threads` was given."""
@@ -399,12 +421,31 @@ class Config:
 
     # ---- backends of other runtimes ----
     def enable_openvino_engine(self, inference_precision: PrecisionType = PrecisionType.Float32) -> None:
-        """OpenVINO is not connected: warns, and XLA runs the model."""
-        _warn("enable_openvino_engine: OpenVINO is not connected, XLA runs the model")
+        """Run on OpenVINO.
+
+        Args:
+            inference_precision: compute in Float32, Half or Bfloat16.
+
+        Raises:
+            ImportError: the package openvino or onnx is missing.
+            ValueError: another precision.
+        """
+        if inference_precision not in (PrecisionType.Float32, PrecisionType.Half, PrecisionType.Bfloat16):
+            raise errors.ValueError_(
+                f"enable_openvino_engine: inference_precision must be Float32, Half or Bfloat16, got {inference_precision!r}"
+            )
+        backends.need("enable_openvino_engine", "openvino")
+        self._openvino_precision = inference_precision
+        self._settings["openvino"] = True
 
     def enable_onnxruntime(self) -> None:
-        """ONNX Runtime is not connected: warns, and XLA runs the model."""
-        _warn("enable_onnxruntime: ONNX Runtime is not connected, XLA runs the model")
+        """Run on ONNX Runtime.
+
+        Raises:
+            ImportError: the package onnxruntime or onnx is missing.
+        """
+        backends.need("enable_onnxruntime", "onnxruntime")
+        self._settings["onnxruntime"] = True
 
     # ---- optimisation ----
     def pass_builder(self) -> PassBuilder:
@@ -527,7 +568,12 @@ _flag("mkldnn_int8_enabled", False, read="onednn_int8_enabled")
 _flag("fc_passes", True, off="disable_mkldnn_fc_passes", note="fused layers in oneDNN" + _accepted)
 _flag("fc_passes", True, off="disable_onednn_fc_passes", note="fused layers in oneDNN" + _accepted)
 _flag("onnxruntime", False, read="onnxruntime_enabled", off="disable_onnxruntime", note="ONNX Runtime")
-_flag("ort_optimization", False, on="enable_ort_optimization", note="optimisation in ONNX Runtime" + _accepted)
+_flag(
+    "ort_optimization",
+    False,
+    on="enable_ort_optimization",
+    note="optimisation in ONNX Runtime, also where the passes are off",
+)
 _flag("openvino", False, read="openvino_engine_enabled")
 _flag("cutlass", False, on="exp_enable_use_cutlass", note="CUTLASS kernels" + _accepted)
 _flag("cinn", False, on="enable_cinn", note="the official compiler; XLA always compiles")

@@ -27,6 +27,7 @@ from ..ir.passes import apply
 from ..ir.program import Graph, Operator
 from ..ir.run import Environment, Executable, execute
 from ..static.executor import native
+from . import backends
 from .config import Config, clean_methods
 from .enums import NAMES, DataType, PrecisionType
 from .mixed_precision import to_low_precision
@@ -148,14 +149,23 @@ class Model:
         )
         self.device = device
         self.arrays = {n: jax.device_put(s.tensor._value, device) for n, s in self.executable.states.items()}
+        self.backend: Any = None
+        make = backends.wanted(config)
+        if make is not None:
+            used = [n for n in self.feeds if n in self.executable.inputs]
+            self.backend = backends.session_of(make, graph, used, fetches, config)
         self.names = _different(graph.output_names or [f"fetch_name_{i}" for i in range(len(fetches))])
 
     def run(self, feeds: dict[str, Any]) -> list:
+        if self.backend is not None:
+            return self.backend.run(feeds)
         words = generator().ticks(self.executable.ticks) if self.executable.ticks else None
         with set_mode(program=None, grad=False, amp=None), jax.default_device(self.device):
             return self.executable.run(feeds, self.arrays, words)[0]
 
     def compile(self, feeds: dict[str, Any], background: bool) -> threading.Thread | None:
+        if self.backend is not None:  # it is compiled for all shapes
+            return None
         words = np.zeros(4, np.uint32) if self.executable.ticks else None
         with set_mode(program=None, grad=False, amp=None), jax.default_device(self.device):
             return self.executable.compile(feeds, self.arrays, words, (), background)
@@ -270,7 +280,7 @@ class Predictor:
             found = self._model.run(used)
         for handle, array in zip(self._outputs.values(), found):
             handle._array = array
-        return [_make(a) for a in found] if inputs is not None else True
+        return [_make(jnp.asarray(a)) for a in found] if inputs is not None else True
 
     def warm_up(self, shapes: Any = None, background: bool = False) -> threading.Thread | None:
         """Compile for inputs of these shapes before the first run, for this predictor and all its clones. With the
