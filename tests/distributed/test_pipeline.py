@@ -139,7 +139,7 @@ def test_four_stages_of_two_parts(four, micros, unbalanced, kind):
 
 
 @pytest.mark.parametrize(
-    ("overlap", "mode", "parts"), [(False, "1F1B", 1), (True, "1F1B", 1), (True, "ZBH1", 1), (True, "1F1B", 2)]
+    ("overlap", "mode", "parts"), [(False, "1F1B", 1), (True, "1F1B", 1), (True, "ZBH1", 1), (True, "ZBH1", 2)]
 )
 def test_two_stages_of_two_copies(four, overlap, mode, parts):
     configs = {"pp_configs": {"dp_comm_overlap": overlap}, "schedule_mode": mode}

@@ -480,13 +480,14 @@ class PipelineParallel(_MicroBatchTraining):
 
 class PipelineParallelWithInterleave(PipelineParallel):
     """Stages of several parts, worked on in turns, which divides the idle time at the beginning and the end by the number
-    of parts. See `PipelineParallel`; part number c of stage s comes after part c of stage s - 1.
+    of parts. See `PipelineParallel`; part number c of stage s comes after part c of stage s - 1. With the `schedule_mode`
+    "ZBH1" the gradients of weights fill what is left of it.
 
     Raises:
         ValueError: the layer has one part a stage only, or fewer micro-batches than stages.
     """
 
-    _modes = ("1F1B", "VPP")
+    _modes: tuple[str, ...] = ("1F1B", "VPP", "ZBH1")
     _several = True
     _schedule: Callable = staticmethod(schedules.interleaved)
     _least = 1  # micro-batches for each stage
@@ -508,7 +509,8 @@ class PipelineParallelWithInterleave(PipelineParallel):
         self.bubble_hooks.set_hooks_capacity(2 * self.num_stages - 2)
 
     def _order(self) -> list[Step]:
-        return type(self)._schedule(self.stage_id, self.num_stages, self.accumulate_steps, self.num_model_chunks)
+        schedule = schedules.zero_bubble if self._schedule_mode == "ZBH1" else type(self)._schedule
+        return schedule(self.stage_id, self.num_stages, self.accumulate_steps, self.num_model_chunks)
 
     def forward_backward_pipeline(  # type: ignore[override]
         self,

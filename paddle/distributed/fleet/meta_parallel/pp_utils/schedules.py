@@ -101,18 +101,22 @@ def balanced(stage: int, stages: int, micros: int, chunks: int) -> list[Step]:
 
 
 def zero_bubble(stage: int, stages: int, micros: int, chunks: int = 1) -> list[Step]:
-    """ZB-H1: as 1F1B, with a backward that only computes what the stage before waits for. The gradients of the weights
-    come later, where the stage would wait otherwise; no stage keeps more micro-batches than the first one does in 1F1B."""
-    order = [(micro, 0) for micro in range(micros)]
+    """ZB-H1: as 1F1B (or as `interleaved`), with a backward that only computes what the stage before waits for. The gradients
+    of the weights come later, where the stage would wait otherwise; no stage keeps more micro-batches than the first one
+    does without."""
+    if chunks == 1:
+        order, delay = _woven(*[[(micro, 0) for micro in range(micros)]] * 2, stages - stage - 1), stage
+    else:  # a stage begins its backwards two micro-batches earlier than the one before
+        order, delay = interleaved(stage, stages, micros, chunks), 2 * stage
     steps: list[Step] = []
-    backwards = 0
-    for step in _woven(order, order, stages - stage - 1):
+    postponed: list[Step] = []
+    for step in order:
         steps.append(step)
         if step.kind == "B":
-            backwards += 1
-            if backwards > stage:
-                steps.append(Step("W", backwards - 1 - stage))
-    return steps + [Step("W", micro) for micro in range(max(0, micros - stage), micros)]
+            postponed.append(Step("W", step.micro, step.chunk))
+            if len(postponed) > delay:
+                steps.append(postponed.pop(0))
+    return steps + postponed
 
 
 def dual_pipe_v(stage: int, stages: int, micros: int) -> list[Step]:
