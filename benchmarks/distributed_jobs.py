@@ -33,6 +33,23 @@ def sent():
     return total
 
 
+def quiet():
+    """Wait until nothing runs, and all that was sent has arrived."""
+    import jax
+
+    import paddle.distributed as dist
+
+    for array in jax.live_arrays():
+        array.block_until_ready()
+    if dist.get_world_size() > 1:
+        dist.barrier()
+    for _ in range(20):
+        before = sent()
+        time.sleep(0.5)
+        if sent() < before + 1000:  # signs of life
+            return
+
+
 def held():
     """Bytes of the arrays of this process."""
     import jax
@@ -389,8 +406,6 @@ def curve(rank, n, name):
 
 def cost(rank, n, name):
     """(bytes sent in a step, bytes kept between steps, and with gradients before the optimizer's step)"""
-    import paddle.distributed as dist
-
     before = held()
     step, _ = SENDING[name](rank, n, WIDE)
     for i in range(3):
@@ -398,15 +413,12 @@ def cost(rank, n, name):
     kept, waiting = held() - before, []
     pipe = name.startswith("pipeline")
     step(3) if pipe else step(3, lambda: waiting.append(held() - before))
-    if n > 1:
-        dist.barrier()
+    quiet()
     begin = sent()
     for i in range(4, 4 + ROUNDS):
         step(i)
-    time.sleep(0.3)  # what is on its way is acknowledged
+    quiet()
     bytes_a_step = (sent() - begin) / ROUNDS
-    if n > 1:
-        dist.barrier()
     return bytes_a_step, kept, max(waiting, default=None)
 
 
