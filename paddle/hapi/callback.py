@@ -106,6 +106,11 @@ class CallbackList:
         for c in self.callbacks:
             getattr(c, name)(*args)
 
+    def abandon(self) -> None:
+        """What ended with an error or an interrupt: those that hold a file or a line of the terminal let go of it."""
+        for c in self.callbacks:
+            getattr(c, "_abandon", lambda: None)()
+
     def on_begin(self, mode: str, logs: dict | None = None) -> None:
         """`mode` is "train", "eval" or "predict"."""
         self._call(f"on_{_mode(mode)}_begin", logs)

@@ -48,8 +48,9 @@ def config_callbacks(
     """The callbacks of a run: those given, and those for printing, checkpoints and learning rates where none is given."""
     chosen = list(callbacks) if isinstance(callbacks, (list, tuple)) else [] if callbacks is None else [callbacks]
     for c in chosen:
-        if not hasattr(c, "set_model"):
-            raise errors.TypeError_(f"callbacks: a paddle.callbacks.Callback is expected, got {type(c).__name__}")
+        if not hasattr(c, "set_model") or isinstance(c, type):
+            what = f"the class {c.__name__}" if isinstance(c, type) else type(c).__name__
+            raise errors.TypeError_(f"callbacks: a paddle.callbacks.Callback is expected, got {what}")
 
     def given(kind: type) -> bool:
         return any(isinstance(c, kind) for c in chosen)
@@ -164,6 +165,10 @@ class ProgBarLogger(Callback):
         if self._step != self._printed:
             self._print(logs)
         self.progbar.close()
+
+    def _abandon(self) -> None:
+        if self.progbar is not None:
+            self.progbar.close()
 
     def on_train_begin(self, logs: dict | None = None) -> None:
         """Explain what the numbers are."""

@@ -114,6 +114,8 @@ class Model:
             raise errors.TypeError_(
                 f"Model.prepare: 'loss' must be sub classes of `paddle.nn.Layer` or any callable function, got {loss!r}"
             )
+        if optimizer is not None and not hasattr(optimizer, "step"):
+            raise errors.TypeError_(f"Model.prepare: optimizer must be a paddle.optimizer.Optimizer, got {optimizer!r}")
         metrics = to_list(metrics) or []
         for metric in metrics:
             if not isinstance(metric, Metric):
@@ -269,9 +271,11 @@ class Model:
             raise errors.ValueError_("Model.fit: train_data must be given!")
         if self._optimizer is None or self._loss is None:
             raise errors.RuntimeError_("Model: model not ready, please call `model.prepare()` first")
-        for name, value in (("accumulate_grad_batches", accumulate_grad_batches), ("eval_freq", eval_freq)):
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise errors.ValueError_(f"Model.fit: {name} must be a positive integer, got {value!r}")
+        given = {"accumulate_grad_batches": accumulate_grad_batches, "eval_freq": eval_freq, "epochs": epochs}
+        for name, value in given.items():
+            if not isinstance(value, (int, np.integer)) or value < (name != "epochs"):
+                least = "an integer of at least 0" if name == "epochs" else "a positive integer"
+                raise errors.ValueError_(f"Model.fit: {name} must be {least}, got {value!r}")
         _check_iterations(num_iters)
         sizes = batch_size if isinstance(batch_size, (list, tuple)) else [batch_size, batch_size]
         if len(sizes) != 2:
@@ -297,12 +301,41 @@ class Model:
         if eval_data is None and any(isinstance(c, EarlyStopping) for c in told):
             warnings.warn("EarlyStopping needs validation data.", stacklevel=2)
         self.stop_training = False
+        with self._minding(told, training=True):
+            self._train(loader, eval_loader, told, epochs, eval_freq, accumulate_grad_batches, num_iters)
+
+    @contextlib.contextmanager
+    def _minding(self, told: CallbackList, training: bool = False) -> Iterator[None]:
+        """A run that ends with an error or an interrupt leaves no open files and no gradients that no step has used."""
+        try:
+            yield
+        except BaseException:
+            if training and self._pending:
+                self._optimizer.clear_grad()
+                self._pending = False
+            told.abandon()
+            raise
+
+    def _train(
+        self,
+        loader: Any,
+        eval_loader: Any,
+        told: CallbackList,
+        epochs: int,
+        eval_freq: int,
+        accumulate: int,
+        left: int | None,
+    ) -> None:
+        steps = _length(loader)
         logs: dict[str, Any] = {}
-        left = num_iters
         told.on_begin("train")
         for epoch in range(epochs):
             told.on_epoch_begin(epoch)
-            logs = self._run(loader, told, "train", left, accumulate_grad_batches, steps)
+            logs = self._run(loader, told, "train", left, accumulate, steps)
+            if not self._steps and epoch and steps is None:
+                errors.warn(
+                    f"Model.fit: train_data gave no batch in epoch {epoch + 1}; an iterator serves one epoch only"
+                )
             if left is not None:
                 left -= self._steps
             told.on_epoch_end(epoch, logs)
@@ -337,9 +370,10 @@ class Model:
         steps = _length(loader)
         if num_iters is not None:
             steps = num_iters if steps is None else min(num_iters, steps)
-        told.on_begin("eval", {"steps": steps, "metrics": self._metrics_names()})
-        logs = self._run(loader, told, "eval", num_iters)
-        told.on_end("eval", logs)
+        with self._minding(told):
+            told.on_begin("eval", {"steps": steps, "metrics": self._metrics_names()})
+            logs = self._run(loader, told, "eval", num_iters)
+            told.on_end("eval", logs)
         return {name: logs[name] for name in self._metrics_names() if name in logs}
 
     def predict(
@@ -362,10 +396,11 @@ class Model:
         """
         loader = _loader(test_data, batch_size, False, False, num_workers)
         told = config_callbacks(callbacks, model=self, verbose=verbose, mode="predict")
-        told.on_begin("predict", {"steps": _length(loader)})
         found: list[list] = []
-        logs = self._run(loader, told, "predict", None, found=found)
-        told.on_end("predict", logs)
+        with self._minding(told):
+            told.on_begin("predict", {"steps": _length(loader)})
+            logs = self._run(loader, told, "predict", None, found=found)
+            told.on_end("predict", logs)
         columns = [list(column) for column in zip(*found)]
         return [np.concatenate(column) for column in columns] if stack_outputs else columns
 
@@ -386,6 +421,10 @@ class Model:
         self._steps = 0
         for step, data in enumerate(loader):
             told.on_batch_begin(mode, step, logs)
+            if not isinstance(data, Iterable):
+                raise errors.TypeError_(
+                    f"Model: a batch must be a list of tensors or arrays, got {errors.describe(data)}"
+                )
             parts = [data] if isinstance(data, (Tensor, np.ndarray, dict)) else flatten_list(list(data))[0]
             inputs, labels = self._divide(parts, mode)
             if mode == "predict":
@@ -485,12 +524,16 @@ class Model:
         """
         from ..framework.io import load
 
+        if not isinstance(path, str):
+            raise errors.TypeError_(f"Model.load: path must be a str, got {path!r}")
         prefix = path[: -len(".pdparams")] if path.endswith(".pdparams") else path
         if not storage.is_file(prefix + ".pdparams"):
             raise errors.ValueError_(
                 f"Model.load: Failed to load parameters, please check path: there is no file {prefix + '.pdparams'}"
             )
         given = load(prefix + ".pdparams")
+        if not isinstance(given, dict):
+            raise errors.ValueError_(f"Model.load: {prefix}.pdparams holds no parameters but {errors.describe(given)}")
         fitting = {}
         for key, own in self.network.state_dict().items():
             problem = None

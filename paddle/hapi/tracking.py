@@ -26,6 +26,10 @@ class _Scalars(Callback):
     def _close(self) -> None:
         pass
 
+    def _abandon(self) -> None:
+        self._training = False
+        self._close()
+
     def _send(self, mode: str, names: Any, logs: dict | None, step: int) -> None:
         if not first_process():
             return

@@ -73,6 +73,24 @@ def frame(content: bytes) -> bytes:
     return length + _masked(length) + content + _masked(content)
 
 
+def complete(file: BinaryIO, name: str) -> int:
+    """The length of a file without a last record that is not complete. ValueError where a length is damaged."""
+    total = file.seek(0, 2)
+    end = file.seek(0)
+    while len(head := file.read(12)) == 12:
+        following = end + 16 + _length(head, name)
+        if following > total:
+            break
+        end = file.seek(following)
+    return end
+
+
+def _length(head: bytes, name: str) -> int:
+    if _masked(head[:8]) != head[8:]:
+        raise errors.ValueError_(f"LogReader: {name} is damaged: the checksum of a length is wrong")
+    return struct.unpack("<Q", head[:8])[0]
+
+
 def read_frames(file: BinaryIO, name: str) -> Iterator[bytes]:
     """The contents of the records of a file. A last record that is not complete (the writer is still at work, or was
     ended) is left out.
@@ -81,9 +99,7 @@ def read_frames(file: BinaryIO, name: str) -> Iterator[bytes]:
         ValueError: a checksum is wrong.
     """
     while len(head := file.read(12)) == 12:
-        if _masked(head[:8]) != head[8:]:
-            raise errors.ValueError_(f"LogReader: {name} is damaged: the checksum of a length is wrong")
-        length = struct.unpack("<Q", head[:8])[0]
+        length = _length(head, name)
         content = file.read(length + 4)
         if len(content) < length + 4:
             return

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..engine import errors
 from . import messages
-from .records import frame
+from .records import complete, frame
 
 _counter = itertools.count()
 
@@ -66,6 +66,9 @@ class LogWriter:
         self._parts: dict[str, LogWriter] = {}
         self._hparams: set[str] = set()
         self._projections: list[str] = []
+        if os.path.isfile(self._path):
+            with open(self._path, "rb+") as before:  # a writer that was killed may have left half a record
+                before.truncate(complete(before, self._path))
         self._file = open(self._path, "ab")
         if self._file.tell() == 0:
             self._put(messages.event(time.time(), file_version="brain.Event:2"))
@@ -88,10 +91,11 @@ class LogWriter:
     def add_scalars(self, main_tag: str, tag_scalar_dict: dict, step: int, walltime: float | None = None) -> None:
         """Points of several curves of one picture; each curve has a folder of its own below `logdir`."""
         for name, value in tag_scalar_dict.items():
-            if name not in self._parts:
-                folder = os.path.join(self._logdir, re.sub(r"[^\w.-]", "_", f"{main_tag}_{name}"))
-                self._parts[name] = LogWriter(folder, self._max_queue, self._flush_secs, self._suffix)
-            self._parts[name].add_scalar(main_tag, value, step, walltime)
+            curve = re.sub(r"[^\w.-]", "_", f"{main_tag}_{name}")
+            if curve not in self._parts:
+                folder = os.path.join(self._logdir, curve)
+                self._parts[curve] = LogWriter(folder, self._max_queue, self._flush_secs, self._suffix)
+            self._parts[curve].add_scalar(main_tag, value, step, walltime)
 
     def add_image(self, tag: str, img: Any, step: int, walltime: float | None = None, dataformats: str = "HWC") -> None:
         """A picture: uint8, or floats from 0 to 1, laid out as `dataformats` says ("HWC", "CHW" or "HW")."""
@@ -263,7 +267,8 @@ class LogWriter:
         folder = os.path.join(re.sub(r"[^\w.-]", "_", tag), f"{step or 0:05d}")
         os.makedirs(os.path.join(self._logdir, folder), exist_ok=True)
         np.savetxt(os.path.join(self._logdir, folder, "tensors.tsv"), points, delimiter="\t")
-        entry = [f'  tensor_name: "{tag}:{step or 0}"', f'  tensor_path: "{folder}/tensors.tsv"']
+        quoted = re.sub(r'(["\\])', r"\\\1", tag).replace("\n", " ")
+        entry = [f'  tensor_name: "{quoted}:{step or 0}"', f'  tensor_path: "{folder}/tensors.tsv"']
         if metadata is not None:
             rows = [row if isinstance(row, (list, tuple)) else [row] for row in metadata]
             if rows and len(rows[0]) > 1:

@@ -308,6 +308,11 @@ def test_wrong_arguments():
         (lambda: paddle.Model(3), TypeError),
         (lambda: paddle.Model(nn.Linear(2, 2), inputs=3), TypeError),
         (lambda: m.prepare(loss=3), TypeError),
+        (lambda: m.prepare("sgd"), TypeError),
+        (lambda: m.load(3), TypeError),
+        (lambda: model().fit([None], verbose=0), TypeError),
+        (lambda: model().fit(Data(), epochs="3"), ValueError),
+        (lambda: model().fit(Data(), callbacks=[paddle.callbacks.VisualDL]), TypeError),
         (lambda: m.prepare(metrics=[3]), TypeError),
         (lambda: m.prepare(amp_configs=3), TypeError),
         (lambda: model().fit(3), TypeError),
@@ -326,6 +331,33 @@ def test_wrong_arguments():
     ):
         with pytest.raises(error):
             call()
+
+
+def test_a_run_that_fails_leaves_nothing_behind(tmp_path):
+    def results(m):
+        m.fit(Data(), batch_size=3, shuffle=False, verbose=0)
+        return [p.numpy() for p in m.parameters()]
+
+    class Fails(paddle.callbacks.Callback):
+        def on_train_batch_end(self, step, logs=None):
+            raise KeyboardInterrupt
+
+    want, m = results(model("SGD", 0.1)), model("SGD", 0.1)
+    for verbose in (0, 1):
+        callbacks = [paddle.callbacks.VisualDL(str(tmp_path)), Fails()]
+        with pytest.raises(KeyboardInterrupt):
+            m.fit(Data(), batch_size=3, accumulate_grad_batches=2, verbose=verbose, callbacks=callbacks)
+        assert callbacks[0]._writer is None  # closed, with what it had to write
+        [record] = paddle.visual_log.LogReader(str(tmp_path)).get_data("scalar", "train/loss")[verbose:]
+        assert record.id == 1
+    for got, value in zip(results(m), want):  # and the gradients of the batch that no step has used
+        np.testing.assert_allclose(got, value, rtol=1e-6)
+
+
+def test_an_iterator_serves_one_epoch():
+    batches = ((X[i : i + 2], Y[i : i + 2]) for i in range(3))
+    with pytest.warns(UserWarning, match="no batch in epoch 2; an iterator serves one epoch only"):
+        model().fit(batches, epochs=2, verbose=0)
 
 
 def static_model(amp_configs=None):

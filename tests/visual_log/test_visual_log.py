@@ -1,4 +1,6 @@
 import struct
+import subprocess
+import sys
 import threading
 import warnings
 from pathlib import Path
@@ -131,6 +133,17 @@ def test_tensorboard_reads_it(log):
     assert np.loadtxt(f"{folder}/{config.embeddings[0].tensor_path}").shape == (3, 2)
 
 
+def test_names_of_embeddings_are_quoted(tmp_path):
+    pytest.importorskip("tensorboard")
+    from google.protobuf import text_format
+    from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
+
+    with LogWriter(tmp_path) as w:
+        w.add_embeddings('a "b" \\c', np.zeros((2, 2)))
+    config = text_format.Parse((tmp_path / "projector_config.pbtxt").read_text(), ProjectorConfig())
+    assert config.embeddings[0].tensor_name == 'a "b" \\c:0'
+
+
 def test_file_names_and_continuing(tmp_path):
     first, second = LogWriter(tmp_path), LogWriter(tmp_path)
     assert first.file_name != second.file_name and "vdlrecords." in first.file_name and "tfevents" in first.file_name
@@ -150,7 +163,63 @@ def test_file_names_and_continuing(tmp_path):
     assert [r.id for r in LogReader(file_path=str(tmp_path / "vdlrecords.mine")).get_data("scalar", "a")] == [-5, 6]
     with LogWriter(tmp_path / "many") as w:
         w.add_scalars("loss", {"train": 1.0, "test": 2.0}, 0)
+        w.add_scalars("accuracy", {"test": 3.0}, 0)
     assert LogReader(tmp_path / "many" / "loss_test").get_data("scalar", "loss")[0].value == 2
+    assert LogReader(tmp_path / "many" / "loss_test").get_tags()["scalar"] == ["loss"]
+    assert LogReader(tmp_path / "many" / "accuracy_test").get_data("scalar", "accuracy")[0].value == 3
+
+
+def scalars_of_tensorboard(folder):
+    pytest.importorskip("tensorboard")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+        events = EventAccumulator(str(folder), size_guidance={"scalars": 0})
+        events.Reload()
+    return [(e.step, e.value) for e in events.Scalars("a")]
+
+
+def test_continuing_behind_half_a_record(tmp_path):
+    name = "vdlrecords.tfevents"
+    with LogWriter(tmp_path, file_name=name) as w:
+        for step in range(3):
+            w.add_scalar("a", step, step)
+    data, path = Path(w.file_name).read_bytes(), tmp_path / name
+    last = len(data) - len(data) % 16
+    for end in range(last - 60, len(data), 7):
+        path.write_bytes(data[:end])
+        kept = [(r.id, r.value) for r in LogReader(file_path=str(path)).get_data("scalar", "a")]
+        with LogWriter(tmp_path, file_name=name) as w:
+            w.add_scalar("a", 9, 9)
+        assert scalars_of_tensorboard(tmp_path) == [*kept, (9, 9.0)]
+        assert len(LogReader(file_path=str(path)).get_data("scalar", "a")) == len(kept) + 1
+    path.write_bytes(b"\x01" * 40)
+    with pytest.raises(ValueError, match="damaged"):
+        LogWriter(tmp_path, file_name=name)
+
+
+def test_a_writer_that_is_killed(tmp_path):
+    """Everything but the records that waited in memory is there, for TensorBoard too."""
+    program = f"""
+import itertools, sys
+from paddle.visual_log import LogWriter
+with LogWriter({str(tmp_path)!r}, max_queue=3) as w:
+    for step in itertools.count():
+        w.add_scalar("a", step, step)
+        print(step, flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(50):
+            seen = int(process.stdout.readline())
+        process.kill()
+        seen = max([seen, *map(int, process.stdout.read().split())])
+    finally:
+        process.kill()
+        process.communicate(timeout=60)
+    found = scalars_of_tensorboard(tmp_path)
+    assert found == [(i, float(i)) for i in range(len(found))] and len(found) >= seen - 3
 
 
 def test_many_threads(tmp_path):
