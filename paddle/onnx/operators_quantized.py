@@ -58,9 +58,14 @@ def dequantized(g: Converter, whole: Any, scale: Any, bits: int, axis: int | Non
     return g("DequantizeLinear", whole, step, zero, axis=axis if several else None)
 
 
+def _is_plain(scale: Any) -> bool:
+    """Whether it is one number, or one for each index of an axis of known length (not one for each sample)."""
+    return scale.ndim <= 1 and all(isinstance(n, int) for n in scale.shape)
+
+
 @row("quantize_linear")
 def _quantize_linear(g: Converter, a: SimpleNamespace) -> Any:
-    if a.bits != 8 or g.operator.outputs[0].dtype != np.int8 or a.scale.ndim > 1:
+    if a.bits != 8 or g.operator.outputs[0].dtype != np.int8 or not _is_plain(a.scale):
         return NotImplemented
     return quantized(g, a.x, a.scale, 8, a.axis, -128)
 
@@ -68,7 +73,7 @@ def _quantize_linear(g: Converter, a: SimpleNamespace) -> Any:
 @row("dequantize_linear")
 def _dequantize_linear(g: Converter, a: SimpleNamespace) -> Any:
     out = g.operator.outputs[0].dtype
-    if a.bits != 8 or a.x.dtype != np.int8 or out != np.float32 or a.scale.ndim > 1:
+    if a.bits != 8 or a.x.dtype != np.int8 or out != np.float32 or not _is_plain(a.scale):
         return NotImplemented
     return dequantized(g, a.x, a.scale, 8, a.axis, Ref("", (), out))
 
