@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -148,6 +149,19 @@ def _cache_folder(config: Any) -> str:
 
 # ---- OpenVINO ----
 
+
+def _openvino() -> Any:
+    """The package openvino without its telemetry, which would fork this process, whose threads hold locks, to report the
+    import. It does without where that package is absent."""
+    if "openvino" in sys.modules or "openvino_telemetry" in sys.modules:
+        return try_import("openvino")
+    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
+    try:
+        return try_import("openvino")
+    finally:
+        del sys.modules["openvino_telemetry"]
+
+
 _PRECISIONS = {PrecisionType.Float32: "f32", PrecisionType.Half: "f16", PrecisionType.Bfloat16: "bf16"}
 
 
@@ -155,7 +169,7 @@ class OpenVino:
     """A model in OpenVINO, on the CPU."""
 
     def __init__(self, model: Any, config: Any):
-        openvino = try_import("openvino")
+        openvino = _openvino()
         core = openvino.Core()
         options: dict[str, Any] = {"INFERENCE_PRECISION_HINT": _PRECISIONS.get(config._openvino_precision, "f32")}
         if config._threads_given:

@@ -1,6 +1,6 @@
 """Every operator that has a sample in tests/_gradients.py through ONNX Runtime.
 
-PYTHONPATH=.:tests python tests/onnx/operator_matrix.py [NAME ...] [--opset N]
+PYTHONPATH=.:tests python tests/_onnx_operators.py [NAME ...] [--opset N]
 """
 
 import argparse

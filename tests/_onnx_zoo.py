@@ -1,6 +1,6 @@
 """Networks of `paddle.vision` through ONNX Runtime: which export, how far the results are from ours, of what nodes they are.
 
-PYTHONPATH=. python tests/onnx/zoo_matrix.py [NAME ...] [--opset N] [--markdown]
+PYTHONPATH=. python tests/_onnx_zoo.py [NAME ...] [--opset N] [--markdown]
 """
 
 import argparse
@@ -12,8 +12,8 @@ import numpy as np
 import onnxruntime
 
 import paddle
-from paddle.onnx.convert import to_onnx
 from paddle.jit.saving import program_of
+from paddle.onnx.convert import to_onnx
 from paddle.static import InputSpec
 from paddle.vision import create_model
 
