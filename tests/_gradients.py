@@ -633,5 +633,5 @@ NOT_DIFFERENTIABLE = {
     "kernels of the GPU": "flash_attention",
     "boxes that are not trained, as officially": "prior_box box_coder yolo_box",
     "numbers in few bits, tested with the layers that use them": """_quantize _dequantize fake_quantize largest_magnitude
-        llm_int8_linear weight_only_linear""",
+        llm_int8_linear weight_only_linear quantize_linear dequantize_linear integer_linear""",
 }
