@@ -206,6 +206,7 @@ class Pool:
 
     def _indexed(self, epoch: int, tasks: Iterator, asked: int, keep: bool) -> Iterator:
         owing = deque(range(asked))
+        leaving = range(0 if keep else self.workers)
         while owing:
             turn = owing.popleft()
             received = [self._receive(turn % self.workers, epoch)[1]]
@@ -214,8 +215,10 @@ class Pool:
                 self._ask(asked % self.workers, *task)
                 owing.append(asked)
                 asked += 1
-            elif not keep and len(owing) < self.workers:
-                self._ask(turn % self.workers, "leave")
+            else:
+                for number in leaving:  # when they have done what they were asked for
+                    self._ask(number, "leave")
+                leaving = range(0)
             yield received.pop()
 
     def _streamed(self, epoch: int, tasks: Iterator, asked: int, keep: bool) -> Iterator:
