@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -185,8 +186,9 @@ class Profiler:
         if self._running:
             raise errors.RuntimeError_("Profiler.start: it runs already")
         if recorder.on and not self.timer_only:
-            raise errors.RuntimeError_("Profiler.start: another profiler records at present")
+            raise errors.RuntimeError_("Profiler.start: another profiler records at present; it needs a `stop()` first")
         self._running = True
+        self._forgotten = weakref.finalize(self, _let_go, self._doorways, self._timing)
         benchmark().begin()
         if self.timer_only:
             self._timing.open()
@@ -253,6 +255,7 @@ class Profiler:
         if not self._running:
             raise errors.RuntimeError_("Profiler.stop: it has not been started")
         self._running = False
+        self._forgotten.detach()
         benchmark().end()
         if self.timer_only:
             self._timing.close()
@@ -297,6 +300,14 @@ class Profiler:
         """
         if self.profiler_result is not None:
             print(report(self.profiler_result, sorted_by, op_detail, thread_sep, time_unit, views))
+
+
+def _let_go(doorways: Doorways, timing: Doorways) -> None:
+    """What a profiler that nobody can stop any more leaves behind would be in the way of the next one."""
+    if doorways.are_open:
+        doorways.close()
+        recorder.stop()
+    timing.close()
 
 
 def _available() -> list[ProfilerTarget]:

@@ -87,6 +87,11 @@ class Doorways:
         self._before: list[tuple[Any, str, Any]] = []
         self._watched: Any = None
 
+    @property
+    def are_open(self) -> bool:
+        """Whether something is wrapped."""
+        return bool(self._before)
+
     def open(self) -> None:
         """Begin to watch."""
         from ..io import DataLoader

@@ -276,3 +276,16 @@ def test_timer(capsys):
 def test_events_keep_their_numbers():
     assert (TracerEventType.PythonUserDefined.value, TracerEventType.Backward.value) == (14, 10)
     assert Event("a", TracerEventType.Operator, 3, 7, 0).duration == 4
+
+
+def test_a_profiler_that_was_lost_is_not_in_the_way():
+    before = vars(paddle.nn.Layer)["__call__"]
+    lost = quiet()
+    lost.start()
+    with pytest.raises(RuntimeError, match="needs a `stop"):
+        quiet().start()
+    del lost
+    assert vars(paddle.nn.Layer)["__call__"] == before and modes.watcher is None
+    with quiet() as p:
+        paddle.add(paddle.ones([2]), paddle.ones([2]))
+    assert "add" in [e.name for e in p.profiler_result.get_data()]
