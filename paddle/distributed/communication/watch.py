@@ -30,12 +30,13 @@ KEPT = 16  # collectives of a group that are remembered
 class Call:
     """A collective that was called and may not have ended."""
 
-    __slots__ = ("about", "began", "group", "limit", "number", "results", "what")
+    __slots__ = ("about", "began", "group", "limit", "number", "results", "seen", "what")
 
     def __init__(self, group: Any, number: int, what: str, about: Sequence, limit: float):
         self.group, self.number, self.what, self.about, self.limit = group, number, what, about, limit
         self.began = time.monotonic()
         self.results: tuple | None = None  # weak references, from when the computation was started
+        self.seen: dict[int, int] = {}  # which note of another process was there when it was first asked
 
     def came(self, arrays: Sequence) -> None:
         """The computation runs; these are its results, to be."""
@@ -132,9 +133,10 @@ def waiting() -> str:
 
 # ---- the thread ----
 def _watch() -> None:
-    slow = False
+    slow, looks = False, 0
     while True:
         time.sleep(LOOK)
+        looks += 1
         for call in list(_open):
             if call.is_over():
                 with contextlib.suppress(ValueError):
@@ -151,15 +153,18 @@ def _watch() -> None:
             slow = bool(late)
             if len(job.store.missing([f"waits/{r}" for r in range(job.size)], 0)) < job.size:  # somebody asks
                 calls = {i: [(call.number, str(call)) for call in list(found)] for i, found in list(_last.items())}
-                job.store.set(f"called/{job.rank}", json.dumps(calls))
+                job.store.set(f"called/{job.rank}", json.dumps([looks, calls]))
             for call in late:
                 _compare(call, job)
 
 
 def _compare(call: Call, job: Any) -> None:
     group, own = call.group, str(call)
-    called = {rank: _called(job, rank, group.id) for rank in group.ranks if rank != job.rank}
-    other = {rank: found[call.number] for rank, found in called.items() if found.get(call.number, own) != own}
+    notes = {rank: _called(job, rank, group.id) for rank in group.ranks if rank != job.rank}
+    called = {rank: found for rank, (_, found) in notes.items()}
+    # an older note may tell of a barrier that is over, which had the same number
+    fresh = [rank for rank, (look, _) in notes.items() if look > call.seen.setdefault(rank, look) + 1]
+    other = {rank: called[rank][call.number] for rank in fresh if called[rank].get(call.number, own) != own}
     if other:
         calls = "; ".join(f"rank {rank} has called {text}" for rank, text in other.items())
         _end(
@@ -172,11 +177,12 @@ def _compare(call: Call, job: Any) -> None:
         _end(f"{own} of the group {group.ranks} was not over after {call.limit:g} seconds in rank {job.rank}; {why}")
 
 
-def _called(job: Any, rank: int, group: int) -> dict[int, str]:
-    """The last collectives of a group that a process has called, by their numbers."""
+def _called(job: Any, rank: int, group: int) -> tuple[int, dict[int, str]]:
+    """(the number of a process's note, the last collectives of a group that it has called, by their numbers)"""
     if job.store.missing([f"called/{rank}"], 0):
-        return {}
-    return {number: text for number, text in json.loads(job.store.get(f"called/{rank}")).get(str(group), ())}
+        return -1, {}
+    look, calls = json.loads(job.store.get(f"called/{rank}"))
+    return look, dict(calls.get(str(group), ()))
 
 
 def _end(why: str) -> None:
