@@ -21,6 +21,7 @@ from ..engine.shape import fixed_ints, row_major
 from ..engine.tape import TRACE_SIZE, Source
 from ..engine.tensor import Tensor, _make
 from ..engine.value import ABSTRACT, Dim, Held, Value
+from .checks import host_value
 from .manipulation import reshape, star, tensor_of, tensors_of
 from .parts import as_strided
 
@@ -606,13 +607,11 @@ def one_hot(x, num_classes=-1):
         classes = int(x.numpy().max()) + 1
     if classes < 0:
         raise errors.ValueError_(f"one_hot: num_classes must be -1 or not negative, got {num_classes}")
-    value = x._value
-    if value.size and not isinstance(value, ABSTRACT) and x.place.is_cpu_place():
-        array = np.asarray(value)
-        if array.min() < 0 or array.max() >= classes:
-            raise errors.ValueError_(
-                f"one_hot: class numbers must be from 0 to {classes - 1}, got {array.min()} to {array.max()}"
-            )
+    array = host_value(x)
+    if array is not None and (array.min() < 0 or array.max() >= classes):
+        raise errors.ValueError_(
+            f"one_hot: class numbers must be from 0 to {classes - 1}, got {array.min()} to {array.max()}"
+        )
     return _one_hot(x, classes)
 
 

@@ -303,6 +303,8 @@ def _check_range(index: Any, n: int, axis: int) -> None:
         if isinstance(index._raw, ABSTRACT) or not index.place.is_cpu_place():
             return
         index = index._value
+        if not index.is_fully_addressable:
+            return
     array = np.asarray(index)
     if array.size == 0 or isinstance(n, Dim):
         return

@@ -230,7 +230,9 @@ def _is_whole(x) -> bool:
 def _readable(x: Tensor) -> bool:
     """Whether a tensor has a value, and one that is cheap to look at."""
     value = x._value
-    return isinstance(value, jax.Array) and not isinstance(value, ABSTRACT) and x.place.is_cpu_place()
+    if not isinstance(value, jax.Array) or isinstance(value, ABSTRACT):
+        return False
+    return x.place.is_cpu_place() and value.is_fully_addressable
 
 
 def _all(x, condition) -> bool:

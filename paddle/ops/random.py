@@ -315,7 +315,7 @@ def randperm(n, dtype="int64", *, device=None, requires_grad=False, pin_memory=F
 def _values(name: str, x: Any, low: float, high: float, argument: str) -> None:
     """ValueError for values outside of [low, high], where looking is cheap: on the CPU."""
     value = x._value
-    if value.size and not isinstance(value, ABSTRACT) and x.place.is_cpu_place():
+    if value.size and not isinstance(value, ABSTRACT) and x.place.is_cpu_place() and value.is_fully_addressable:
         array = np.asarray(value).astype("float64")
         if not ((array >= low) & (array <= high)).all():
             raise errors.ValueError_(
@@ -389,7 +389,7 @@ def multinomial(x, num_samples=1, replacement=False):
             f"multinomial: {number} samples without replacement need as many categories, x has {categories}"
         )
     _values("multinomial", x, 0, float("inf"), "weights")
-    if not isinstance(x._raw, ABSTRACT) and x.place.is_cpu_place():
+    if not isinstance(x._raw, ABSTRACT) and x.place.is_cpu_place() and x._value.is_fully_addressable:
         weighted = (np.asarray(x._value) > 0).sum(-1)
         if (weighted < (1 if replacement else number)).any():
             raise errors.ValueError_(

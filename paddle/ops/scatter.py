@@ -37,6 +37,8 @@ def check_range(name: str, index: Tensor, n: int, argument: str = "index", low: 
     value = index._value
     if value.size == 0 or isinstance(value, ABSTRACT) or isinstance(n, Dim) or not index.place.is_cpu_place():
         return
+    if not value.is_fully_addressable:
+        return
     array = np.asarray(value)
     smallest, largest = array.min(), array.max()
     low = -n if low is None else low
@@ -151,6 +153,8 @@ def _check_vectors(name: str, shape: tuple[int, ...], index: Any) -> None:
         )
     value = index._value
     if value.size == 0 or isinstance(value, ABSTRACT) or not index.place.is_cpu_place():
+        return
+    if not value.is_fully_addressable:
         return
     array = np.asarray(value)
     bounds = np.array([np.iinfo(np.int64).max if isinstance(n, Dim) else n for n in shape[: array.shape[-1]]])
