@@ -114,7 +114,7 @@ class Layer(errors.Explains, StateMethods, ConversionMethods):
             self._remember(inputs)
             with modes.capturing.outermost():
                 return self(*inputs, **kwargs)
-        if modes.grad and inputs and inputs[0].__class__ is Tensor and inputs[0]._node is None and modes.program is None:
+        if modes.grad and inputs and getattr(inputs[0], "_node", self) is None:
             self._remember(inputs)  # called with data, most likely from outside
         try:
             if self._forward_pre_hooks or self._forward_post_hooks or Watch.on or modes.program is not None:
@@ -134,8 +134,9 @@ class Layer(errors.Explains, StateMethods, ConversionMethods):
 
     def _remember(self, inputs: tuple) -> None:
         """Keep the shapes and types of a call, for what saves the layer without a description of its inputs."""
-        kinds = [(x._raw.shape, x._raw.dtype) for x in inputs if x.__class__ is Tensor]
-        self.__dict__["_last_call"] = kinds if len(kinds) == len(inputs) else None
+        if modes.program is None:
+            kinds = [(x._raw.shape, x._raw.dtype) for x in inputs if x.__class__ is Tensor]
+            self.__dict__["_last_call"] = kinds if len(kinds) == len(inputs) else None
 
     def _call_watched(self, inputs: tuple, kwargs: dict) -> Any:
         watched = Watch.on

@@ -203,11 +203,11 @@ def with_rounded_inputs(
             the largest magnitude of each sample (index of the first axis) is taken while running.
         bits: width of the integers.
     """
-    chosen = {s.operator: s for s in chosen}
+    by_operator = {s.operator: s for s in chosen}
     new = graph.with_operators([])
     made: dict[Value, Value] = {}
     for operator in graph.block.operators:
-        site = chosen.get(operator)
+        site = by_operator.get(operator)
         if site is not None and (ranges is None or site.x in ranges):
             if site.x not in made:
                 made[site.x] = _through_integers(new, site.x, None if ranges is None else ranges[site.x], bits)
