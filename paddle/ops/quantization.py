@@ -58,6 +58,8 @@ def fake_quantize(x, scale, bits, axis, linear=False):
         >>> paddle.ops.quantization.fake_quantize(paddle.to_tensor([0.26, 3.0]), paddle.to_tensor(1.0), 3, None).tolist()
         [0.3333333432674408, 1.0]
     """
+    if not isinstance(bits, int) or not 2 <= bits <= 16:
+        raise errors.ValueError_(f"fake_quantize: the width of the integers must be an int from 2 to 16, got {bits!r}")
     scale = _scale_along(scale, x, axis)
     levels = _largest(bits)
     if linear:

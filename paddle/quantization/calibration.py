@@ -40,10 +40,13 @@ class Statistic:
         self.seen = False
 
     def add(self, array: Any) -> None:
-        """Take an array of any shape into account; one without elements does not count."""
+        """Take an array of any shape into account; one without elements does not count. ValueError for NaN and infinity."""
         array = np.asarray(array)
         if array.size:
-            self._add(array.astype(np.float32, copy=False))
+            array = array.astype(np.float32, copy=False)
+            if not np.isfinite(array).all():
+                raise errors.ValueError_("quantization: the values that are observed hold NaN or infinity")
+            self._add(array)
             self.seen = True
 
     def _add(self, array: np.ndarray) -> None:

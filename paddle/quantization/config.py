@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import nn
+from ..engine import errors
 from ..nn.layer import Layer
 from ..nn.quant.qat import QuantedConv2D, QuantedLinear
 from ..nn.quant.stub import QuanterStub
@@ -24,9 +25,17 @@ class SingleLayerConfig:
 
     Args:
         activation, weight: factories of quanters or observers, or None.
+
+    Raises:
+        TypeError: what is no factory.
     """
 
     def __init__(self, activation: QuanterFactory | None, weight: QuanterFactory | None):
+        for name, given in (("activation", activation), ("weight", weight)):
+            if given is not None and not hasattr(given, "_instance"):
+                raise errors.TypeError_(
+                    f"QuantConfig: {name} must be a factory of quanters or None, got {errors.describe(given)}"
+                )
         self._activation, self._weight = activation, weight
 
     @property

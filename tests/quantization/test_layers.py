@@ -282,3 +282,23 @@ def test_observers_cannot_be_saved_before_they_are_converted(tmp_path):
     with pytest.raises(ValueError, match="no scales"):
         watched[0].weight_quanter(paddle.ones([2, 2]))
         ptq.convert(watched)
+
+
+def test_mistakes_are_told():
+    with pytest.raises(TypeError, match="activation"):
+        Q.QuantConfig(activation="int8", weight=None)
+    observer = O.HistObserver()._instance(None)
+    with pytest.raises(ValueError, match="NaN"):
+        observer(paddle.to_tensor([1.0, float("nan")]))
+    with pytest.raises(ValueError, match="from 2 to 16"):
+        Fake(bit_length=1)._instance(None)(paddle.ones([2]))
+    with pytest.raises(ValueError, match="64 or 128"):
+        GroupWiseWeightObserverLayer(None, 8, 32)
+    with pytest.raises(ValueError, match="axis"):
+        LinearQuanter([1.0, 2.0, 3.0], None, 0)(paddle.ones([2, 3]))
+    with pytest.raises(ValueError, match="bits"):
+        LinearQuanter(1.0, bit_length=33)
+    empty = O.AbsmaxObserver()._instance(None)
+    empty(paddle.zeros([0, 3]))
+    compare(empty.scales(), 0.0)
+    assert LinearQuanter(1.0).integers(paddle.zeros([0, 3])).shape == [0, 3]
