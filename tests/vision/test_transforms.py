@@ -320,11 +320,28 @@ def test_resized_crop_of_the_whole_picture():
         lambda: T.to_tensor(PICTURE, "NCHW"),
         lambda: T.RandomErasing(value="x"),
         lambda: T.ColorJitter(hue=(0.4, 0.1)),
+        lambda: T.Transpose((0, 1, 5))(PICTURE),
+        lambda: T.Transpose((0, 1, 1))(PICTURE),
+        *(lambda x=x: T.resize(x, 3) for x in (np.zeros((0, 4, 3), "uint8"), paddle.zeros([3, 4, 0]))),
     ],
 )
 def test_refused_values(make):
     with pytest.raises(ValueError):
         make()
+
+
+def test_what_would_fill_the_memory_or_cannot_be_done():
+    for picture in (PICTURE, PIL, paddle.zeros([3, 4, 5])):
+        for function in (lambda x: T.resize(x, (10**6, 10**6)), lambda x: T.pad(x, 10**6)):
+            with pytest.raises(MemoryError, match="more memory than there is"):
+                function(picture)
+    for mode in ("1", "P", "I;16", "F"):
+        for function in (T.adjust_brightness, T.adjust_contrast):
+            with pytest.raises(ValueError, match=f"mode '{mode}' cannot be changed"):
+                function(Image.new(mode, (3, 4)), 1.5)
+    for transforms in (None, [5]):
+        with pytest.raises(TypeError, match="list of callables"):
+            T.Compose(transforms)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ kind unless the function says otherwise. Pillow images go through Pillow, arrays
 from __future__ import annotations
 
 import numbers
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -63,6 +64,15 @@ def pair(size: Any, name: str, least: int = 1) -> tuple[int, int]:
     if min(size) < least:
         raise errors.ValueError_(f"{name}: height and width must be at least {least}, got {tuple(size)}")
     return int(size[0]), int(size[1])
+
+
+def check_size(name: str, img: Any, height: int, width: int) -> None:
+    """MemoryError where a picture of this size is larger than the memory: the system would end the process."""
+    rows, columns = size_of(img)
+    bytes_of_a_pixel = 4 if not isinstance(img, np.ndarray) else img.nbytes // max(rows * columns, 1)
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 50
+    if height * width * bytes_of_a_pixel > there:
+        raise errors.OutOfMemory(f"{name}: a picture of {height}x{width} needs more memory than there is")
 
 
 def to_tensor(pic: Any, data_format: str = "CHW") -> Tensor:
@@ -237,6 +247,8 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     if padding_mode not in _PAD_MODES:
         raise errors.ValueError_(f"pad: padding_mode must be one of {', '.join(_PAD_MODES)}, got {padding_mode!r}")
     left, top, right, bottom = four_sides(padding)
+    rows, columns = size_of(img)
+    check_size("pad", img, top + rows + bottom, left + columns + right)
     if kind == "tensor":
         return _pad_tensor(img, (left, right, top, bottom), fill, padding_mode)
     if kind == "pil" and padding_mode == "constant":
@@ -330,6 +342,8 @@ def resize(img: Any, size: Any, interpolation: str = "bilinear") -> Any:
     """
     kind = kind_of(img, "resize")
     rows, columns = size_of(img)
+    if not rows * columns:
+        raise errors.ValueError_(f"resize: a picture of {rows}x{columns} has no pixels")
     if isinstance(size, (int, np.integer)) and not isinstance(size, bool):
         if size < 1:
             raise errors.ValueError_(f"resize: size must be at least 1, got {size}")
@@ -339,6 +353,7 @@ def resize(img: Any, size: Any, interpolation: str = "bilinear") -> Any:
         )
     else:
         height, width = pair(size, "resize")
+    check_size("resize", img, height, width)
     if kind == "pil":
         method = pillow_method(interpolation, "resize", _PIL_METHODS)
         return img if (height, width) == (rows, columns) else img.resize((width, height), method)

@@ -19,6 +19,9 @@ __all__ = ["adjust_brightness", "adjust_contrast", "adjust_hue", "erase"]
 _TENSOR_LUMA = (0.2989, 0.587, 0.114)  # the official weights, for tensors
 
 
+_NAMES = {"Brightness": "brightness", "Contrast": "contrast", "Color": "saturation"}
+
+
 def _factor(value: Any, name: str) -> float:
     if not isinstance(value, numbers.Real) or not value >= 0:
         raise errors.ValueError_(f"{name}: the factor must be a number of at least 0, got {value!r}")
@@ -27,11 +30,16 @@ def _factor(value: Any, name: str) -> float:
 
 def _enhance(img: Any, factor: float, what: str) -> Any:
     """Blend with black ("Brightness"), with the mean grey ("Contrast") or with the grey picture ("Color")."""
-    kind = kind_of(img, "adjust_" + what.lower())
+    kind = kind_of(img, f"adjust_{_NAMES[what]}")
     if kind == "pil":
         from PIL import ImageEnhance
 
-        return getattr(ImageEnhance, what)(img).enhance(factor)
+        try:
+            return getattr(ImageEnhance, what)(img).enhance(factor)
+        except ValueError as e:
+            raise errors.ValueError_(
+                f"adjust_{_NAMES[what]}: a Pillow image of mode {img.mode!r} cannot be changed ({e}); convert it to 'RGB'"
+            ) from None
     if kind == "tensor":
         return _blend(img, factor, what)
     values = img.astype("float64")

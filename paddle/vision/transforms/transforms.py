@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,10 @@ class Compose:
     """
 
     def __init__(self, transforms: Sequence[Callable]):
-        self.transforms = transforms
+        given = [*transforms] if isinstance(transforms, Iterable) else [transforms]
+        if not all(callable(t) for t in given):
+            raise errors.TypeError_(f"Compose: transforms must be a list of callables, got {transforms!r}")
+        self.transforms = transforms if isinstance(transforms, list) else given
 
     def __call__(self, data: Any) -> Any:
         for transform in self.transforms:
@@ -165,7 +168,8 @@ class Transpose(BaseTransform):
             return img.transpose(list(self.order))
         array = np.asarray(img)
         array = array[..., None] if array.ndim == 2 else array
-        if sorted(a % array.ndim for a in self.order) != list(range(array.ndim)):
+        there = range(-array.ndim, array.ndim)
+        if any(a not in there for a in self.order) or {a % array.ndim for a in self.order} != {*range(array.ndim)}:
             raise errors.ValueError_(f"Transpose: order must be a permutation of {array.ndim} axes, got {self.order!r}")
         return array.transpose(self.order)
 
