@@ -220,8 +220,8 @@ class Tensor:
         value = self._raw
         if isinstance(value, ABSTRACT):
             return places.current_place()
-        if value.__class__ is Deferred and value.array is None:
-            value = value.segment.neighbour()
+        if value.__class__ is Deferred:
+            value = value.segment.neighbour() if value.array is None else value.array
         return places.place_of(next(iter(value.devices())))
 
     @property

@@ -123,6 +123,26 @@ def test_nothing_runs_before_it_is_wanted(capture):
     assert z.tolist() == [0, 0, 0] and z._raw.array is not None
 
 
+def test_looking_at_row_numbers_does_not_cut(capture):
+    table, net = paddle.nn.Embedding(20, 4), network(dtype="float32")
+    adam = paddle.optimizer.Adam(parameters=[*table.parameters(), *net.parameters()])
+    ids = paddle.to_tensor(np.arange(12).reshape(6, 2))
+
+    def step():
+        loss = net(table(ids[:, 0]) + table(ids[:, 1])).mean()
+        loss.backward()
+        adam.step()
+        adam.clear_grad()
+
+    for _ in range(6):
+        step()
+    before = capture.programs_run
+    step()
+    assert capture.programs_run == before + 1 and capture.ready == 1
+    with pytest.raises(IndexError, match="20 is out of range"):
+        table(ids[:, 0] + 10)
+
+
 def test_branches_on_values():
     def run():
         x, out = paddle.to_tensor([1.0, -2.0, 3.0], dtype="float64"), []
