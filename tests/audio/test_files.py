@@ -123,12 +123,18 @@ def test_errors(tmp_path):
     for bad in (
         lambda: audio.save(path, x[0], 8000),
         lambda: audio.save(path, x, 0),
+        lambda: audio.save(path, x, 10**12),
+        lambda: audio.save(path, x, "8000"),
         lambda: audio.save(path, x, 8000, bits_per_sample=32),
         lambda: audio.save(path, x.astype("int32"), 8000),
         lambda: audio.load(path, frame_offset=-1),
+        lambda: audio.load(path, "1"),
     ):
         with pytest.raises(ValueError):
             bad()
+    for call in (audio.load, audio.info):
+        with pytest.raises(TypeError, match="a path or an open binary file"):
+            call(None)
     with pytest.raises(NotImplementedError, match="nope"):
         audio.backends.set_backend("nope")
     assert audio.backends.get_current_backend() in audio.backends.list_available_backends()

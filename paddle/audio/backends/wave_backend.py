@@ -17,6 +17,7 @@ from ...engine import errors
 from ...engine.tensor import Tensor
 from ...ops.creation import to_tensor
 from ...utils import storage
+from ...utils.files import atomic_write
 from .backend import AudioInfo
 
 __all__ = ["info", "load", "save"]
@@ -87,6 +88,8 @@ def _parsed(file: Any) -> _Wave:
 def _reading(name: str, file: Any) -> Iterator[_Wave]:
     """A WAV file, given by its path or as an open binary file."""
     source: Any = storage.local(file) if isinstance(file, (str, os.PathLike)) else file
+    if not isinstance(source, str) and not hasattr(source, "read"):
+        raise errors.TypeError_(f"{name}: filepath must be a path or an open binary file, got {errors.describe(file)}")
     with contextlib.ExitStack() as stack:
         if isinstance(source, str):
             if not storage.is_file(source):
@@ -146,10 +149,9 @@ def load(
     Example:
         >>> wave, rate = paddle.audio.load("speech.wav")  # doctest: +SKIP
     """
-    if frame_offset < 0 or num_frames < -1:
-        raise errors.ValueError_(
-            f"audio.load: frame_offset must be at least 0 and num_frames at least -1, got {frame_offset}, {num_frames}"
-        )
+    for name, value, least in (("frame_offset", frame_offset, 0), ("num_frames", num_frames, -1)):
+        if not isinstance(value, (int, np.integer)) or value < least:
+            raise errors.ValueError_(f"audio.load: {name} must be an int of at least {least}, got {value!r}")
     with _reading("audio.load", filepath) as f:
         first = min(frame_offset, f.frames)
         count = f.frames - first if num_frames == -1 else min(num_frames, f.frames - first)
@@ -204,19 +206,22 @@ def save(
         raise errors.ValueError_(
             f"audio.save: only samples of 16 bits (PCM_S) can be written, got {encoding}, {bits_per_sample} bits"
         )
-    if int(sample_rate) <= 0:
-        raise errors.ValueError_(f"audio.save: sample_rate must be positive, got {sample_rate}")
     frames = values.T if channels_first else values
-    if not 0 < frames.shape[1] < 65536:
+    channels = frames.shape[1]
+    if not 0 < channels < 65536:
         raise errors.ValueError_(f"audio.save: a file has 1 to 65535 channels, got {errors.describe(src)}")
+    if not isinstance(sample_rate, (int, float, np.number)) or not 1 <= sample_rate <= _UNKNOWN // (2 * channels):
+        raise errors.ValueError_(f"audio.save: sample_rate must be a positive number, got {sample_rate!r}")
+    if 2 * frames.size > _UNKNOWN - 64:
+        raise errors.ValueError_(f"audio.save: a WAV file holds 4 GiB, src has {2 * frames.size} bytes")
     if values.dtype.name in ("float16", "bfloat16", "float32", "float64"):
         frames = np.nan_to_num(np.clip(frames.astype("float64") * 2**15, -(2**15), 2**15 - 1))
     elif values.dtype != np.int16:
         raise errors.ValueError_(f"audio.save: src must hold real values or int16, got {errors.describe(src)}")
     with contextlib.ExitStack() as stack:
         target: Any = storage.local(filepath) if isinstance(filepath, (str, os.PathLike)) else filepath
-        if storage.is_remote(target):
-            target = stack.enter_context(storage.uploaded(target))
+        if isinstance(target, str):
+            target = stack.enter_context(atomic_write(target))
         f = stack.enter_context(wave.open(target, "wb"))
         f.setnchannels(frames.shape[1])
         f.setsampwidth(2)
