@@ -4,7 +4,9 @@ comes, so that two processes may send to each other before either receives."""
 from __future__ import annotations
 
 import contextlib
+import hmac
 import json
+import secrets
 import socket
 import struct
 import threading
@@ -18,6 +20,7 @@ from ..engine.meshed import before_waiting
 from .store import TCPStore, Timeout, open_connection, receive, receive_into, where_to_listen
 
 _HEAD = struct.Struct("!iQIQ")  # sender, channel, lengths of description and contents
+_WORD = 16  # bytes, the first ones of a connection
 
 
 ALIGNED = 64  # bytes: where arrays of JAX begin, so that it can use the memory of a message
@@ -44,7 +47,8 @@ class Mailbox:
         self._connections: dict[int, tuple[socket.socket, threading.Lock]] = {}
         self._opening = threading.Lock()
         self._socket = socket.create_server((where_to_listen(host), 0), backlog=256)
-        store.set(f"mailbox/{rank}", f"{host}:{self._socket.getsockname()[1]}")
+        self._word = secrets.token_bytes(_WORD)  # who has it from the store belongs to the job
+        store.set(f"mailbox/{rank}", f"{host}:{self._socket.getsockname()[1]}:{self._word.hex()}")
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -56,6 +60,9 @@ class Mailbox:
     def _take(self, connection: socket.socket) -> None:
         sender = None
         try:
+            if not hmac.compare_digest(receive(connection, _WORD), self._word):
+                connection.close()
+                return
             while True:
                 sender, channel, about, size = _HEAD.unpack(receive(connection, _HEAD.size))
                 description = json.loads(receive(connection, about).decode())
@@ -79,8 +86,10 @@ class Mailbox:
         with self._opening:
             found = self._connections.get(to)
             if found is None:
-                host, port = self._store.get(f"mailbox/{to}").decode().rsplit(":", 1)
-                found = self._connections[to] = open_connection(host, int(port), self._store.timeout), threading.Lock()
+                host, port, word = self._store.get(f"mailbox/{to}").decode().rsplit(":", 2)
+                connection = open_connection(host, int(port), self._store.timeout)
+                connection.sendall(bytes.fromhex(word))
+                found = self._connections[to] = connection, threading.Lock()
             return found
 
     def send(self, to: int, channel: int, description: dict, contents: Any) -> None:

@@ -14,6 +14,7 @@ from ..engine.meshed import before_waiting
 _SET, _GET, _ADD, _WAIT, _DELETE, _HELLO = range(6)
 _HEAD = struct.Struct("!BIId")  # what is asked, lengths of key and value, seconds to wait
 _REPLY = struct.Struct("!BI")
+_PIECE = 1 << 22  # bytes
 
 
 class Timeout(TimeoutError, RuntimeError):
@@ -21,9 +22,12 @@ class Timeout(TimeoutError, RuntimeError):
 
 
 def receive(connection: socket.socket, size: int) -> bytearray:
-    """Exactly `size` bytes; ConnectionError when the other side ends before."""
-    data = bytearray(size)
+    """Exactly `size` bytes; ConnectionError when the other side ends before. Memory grows as they come: a stranger may have
+    sent any size."""
+    data = bytearray(min(size, _PIECE))
     receive_into(connection, memoryview(data))
+    while len(data) < size:
+        data += receive(connection, min(size - len(data), _PIECE))
     return data
 
 
@@ -78,7 +82,7 @@ class _Server:
 
     def _serve(self, connection: socket.socket) -> None:
         name = b""
-        with contextlib.suppress(OSError), connection:
+        with contextlib.suppress(OSError, ValueError), connection:  # ValueError: a number that is none
             while True:
                 asked, key_size, value_size, seconds = _HEAD.unpack(receive(connection, _HEAD.size))
                 key, value = bytes(receive(connection, key_size)), bytes(receive(connection, value_size))

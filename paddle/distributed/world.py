@@ -168,7 +168,7 @@ def _master() -> tuple[str, int]:
     """Where rank 0 holds the store."""
     endpoint = os.environ.get("PADDLE_MASTER") or (os.environ.get("PADDLE_TRAINER_ENDPOINTS") or "").split(",")[0]
     host, _, port = endpoint.rpartition(":")
-    if not host or not port.isdecimal():
+    if not host or not port.isdecimal() or int(port) > 65535:
         raise errors.ValueError_(
             "init_parallel_env: several processes (PADDLE_TRAINERS_NUM) need PADDLE_MASTER or PADDLE_TRAINER_ENDPOINTS, "
             f"host:port of the first; got {endpoint!r}. Start them with `python -m paddle.distributed.launch`"

@@ -1,6 +1,7 @@
 """Checkpoints in parts: one process, four processes, crashes at any moment."""
 
 import base64
+import dataclasses
 import itertools
 import multiprocessing
 import os
@@ -557,3 +558,22 @@ def save_in_a_group(rank, path):
 def test_a_group_saves(job, tmp_path):
     assert job.run(save_in_a_group, str(tmp_path)) == [None, ([5, 5], 3), None, ([5, 5], 1)]
     assert sorted(os.listdir(tmp_path)) == ["0.metadata", "1_0.distcp", "3_0.distcp"]
+
+
+def test_files_that_contradict_their_metadata(tmp_path):
+    dist.save_state_dict({"model": {"w": paddle.ones([2, 3])}, "models": {"v": paddle.ones([1])}}, tmp_path)
+    found = records.read((tmp_path / "0.metadata").read_bytes())
+    (part,) = found.state_dict_metadata["model.w"]
+    for dtype, message in (("int32", "its metadata say int32"), ("object", "damaged"), ("float99", "damaged")):
+        found.state_dict_metadata["model.w"] = [dataclasses.replace(part, dtype=dtype)]
+        (tmp_path / "0.metadata").write_bytes(records.dump(found))
+        with pytest.raises(ValueError, match=message):
+            dist.load_merged_state_dict(tmp_path)
+
+
+def test_a_prefix_ends_at_a_dot(tmp_path):
+    dist.save_state_dict({"model": {"w": paddle.ones([1])}, "model2": {"v": paddle.ones([1])}}, tmp_path)
+    assert list(dist.load_merged_state_dict(tmp_path, prefix="model")) == ["w"]
+    assert list(dist.load_merged_state_dict(tmp_path, prefix="mod")) == []
+    with pytest.raises(ValueError, match="64 bits"):  # it would be an object, which no one can read again
+        dist.save_state_dict({"n": 10**30}, tmp_path)

@@ -239,6 +239,10 @@ def test_the_secret_of_a_user(tmp_path, monkeypatch):
     assert secret.job_token() == b"given"
 
 
+def _interrupt():
+    raise KeyboardInterrupt
+
+
 def test_arguments(monkeypatch):
     for name in ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM", "PADDLE_MASTER", "PADDLE_MASTER_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
@@ -248,8 +252,11 @@ def test_arguments(monkeypatch):
         rpc.init_rpc("w")
     with pytest.raises(ValueError, match="got 3 of 2"):
         rpc.init_rpc("w", 3, 2, "127.0.0.1:1")
-    with pytest.raises(ValueError, match="host:port"):
-        rpc.init_rpc("w", 0, 1, "127.0.0.1")
+    for endpoint in ("127.0.0.1", "127.0.0.1:70000"):
+        with pytest.raises(ValueError, match="host:port"):
+            rpc.init_rpc("w", 0, 1, endpoint)
+    with pytest.raises(ValueError, match="must be ints"):
+        rpc.init_rpc("w", "first", 1, "127.0.0.1:0")
     with pytest.raises(ValueError, match="name"):
         rpc.init_rpc("", 0, 1, "127.0.0.1:0")
     rpc.init_rpc("alone", 0, 1, "127.0.0.1:0")
@@ -258,7 +265,15 @@ def test_arguments(monkeypatch):
             rpc.init_rpc("alone", 0, 1, "127.0.0.1:0")
         with pytest.raises(TypeError, match="fn must be"):
             rpc.rpc_async("alone", 5)
-        assert rpc.rpc_sync("alone", max, args=(1, 2)) == 2
+        for wrong in ({"args": 5}, {"args": "ab"}, {"kwargs": [1]}, {"timeout": "1"}, {"args": (threading.Lock(),)}):
+            with pytest.raises(TypeError, match="rpc"):
+                rpc.rpc_async("alone", max, **wrong)
+        with pytest.raises(ValueError, match="no worker"):
+            rpc.rpc_sync(["alone"], max, args=(1, 2))
+        for end in (sys.exit, _interrupt):  # it is the function that ends, not the caller
+            with pytest.raises(RuntimeError, match="SystemExit|KeyboardInterrupt"):
+                rpc.rpc_sync("alone", end)
+        assert rpc.rpc_sync("alone", max, args=(1, 2), timeout=None) == 2
     finally:
         rpc.shutdown()
     rpc.init_rpc("again", 0, 1, "127.0.0.1:0")  # after a shutdown

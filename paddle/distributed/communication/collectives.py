@@ -325,6 +325,7 @@ def alltoall_single(
             f"{function}: in_tensor and out_tensor must have one dtype and, behind the first axis, one shape; got "
             f"{errors.describe(in_tensor)} and {errors.describe(out_tensor)}"
         )
+    in_split_sizes, out_split_sizes = _sizes(in_split_sizes), _sizes(out_split_sizes)
     if not in_split_sizes and not out_split_sizes:
         first_axis(in_tensor, n, function, "in_tensor")
         same(out_tensor, in_tensor, function, "out_tensor", "in_tensor")
@@ -337,12 +338,17 @@ def alltoall_single(
     return _exchange_uneven(found, out_tensor, in_tensor, ends_in, ends_out, sync_op)
 
 
+def _sizes(sizes: Any) -> list:
+    if not isinstance(sizes, (list, tuple, np.ndarray, Tensor, type(None))):
+        raise errors.TypeError_(f"alltoall_single: split sizes must be a list of ints, got {errors.describe(sizes)}")
+    return sizes.tolist() if isinstance(sizes, (Tensor, np.ndarray)) else list(sizes or ())
+
+
 def _split_ends(tensor: Tensor, sizes: Any, n: int, what: str) -> np.ndarray:
     length = tensor._value.shape[0]
     if not sizes:
         first_axis(tensor, n, "alltoall_single", "a tensor without split sizes")
         sizes = [length // n] * n
-    sizes = sizes.tolist() if isinstance(sizes, (Tensor, np.ndarray)) else list(sizes)
     if len(sizes) != n or any(not isinstance(s, (int, np.integer)) or s < 0 for s in sizes) or sum(sizes) != length:
         raise errors.ValueError_(
             f"alltoall_single: {what} must be {n} lengths that add up to the first axis of the tensor ({length}), got {sizes}"
@@ -356,6 +362,11 @@ def _exchange_uneven(
     """Messages instead of an XLA computation, which would be compiled for each set of lengths."""
     from .point_to_point import ALL_TO_ALL, receive_into, send_array
 
+    own_in, own_out = (int(ends[group.rank + 1] - ends[group.rank]) for ends in (ends_in, ends_out))
+    if own_in != own_out:
+        raise errors.ValueError_(
+            f"alltoall_single: this process gives itself {own_in} rows, but out_split_sizes says {own_out}"
+        )
     check_agreement(group, "alltoall_single", "split sizes", in_tensor.dtype)
     whole, result = np.asarray(in_tensor._value), np.empty(out_tensor._value.shape, out_tensor._value.dtype)
     tickets = []
@@ -366,11 +377,6 @@ def _exchange_uneven(
         else:
             send_array(part, rank, group, ALL_TO_ALL)
             tickets.append((i, world.current().mailbox.ticket(rank, ALL_TO_ALL + group.id)))
-    if own.shape[0] != ends_out[group.rank + 1] - ends_out[group.rank]:
-        raise errors.ValueError_(
-            f"alltoall_single: this process gives itself {own.shape[0]} rows, but out_split_sizes says "
-            f"{ends_out[group.rank + 1] - ends_out[group.rank]}"
-        )
     result[ends_out[group.rank] : ends_out[group.rank + 1]] = own
 
     def complete() -> None:

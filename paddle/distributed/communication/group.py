@@ -171,8 +171,8 @@ def new_group(
     ranks = sorted(int(r) for r in ranks)
     if not ranks or len(set(ranks)) < len(ranks) or ranks[0] < 0 or ranks[-1] >= size:
         raise errors.ValueError_(f"new_group: ranks must be different ones of 0 to {size - 1}, got {ranks}")
-    if not isinstance(timeout, datetime.timedelta):
-        raise errors.TypeError_(f"new_group: timeout must be a datetime.timedelta, got {timeout!r}")
+    if not isinstance(timeout, datetime.timedelta) or timeout.total_seconds() <= 0:
+        raise errors.TypeError_(f"new_group: timeout must be a positive datetime.timedelta, got {timeout!r}")
     if len(ranks) > 1:
         world.current()
     number = next(_numbers)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 from ...engine import errors
@@ -12,36 +14,72 @@ from .mesh import check_agreement
 from .point_to_point import OBJECTS
 
 
-def _send(value: Any, to: int, group: Group, function: str) -> None:
+def _pickled(value: Any, function: str) -> bytes:
     try:
-        contents = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         raise errors.TypeError_(f"{function}: {errors.describe(value)} cannot be pickled ({error})") from None
+
+
+def _send(contents: bytes, to: int, group: Group) -> None:
     world.current().mailbox.send(to, OBJECTS + group.id, {}, contents)
 
 
-def _receive(source: int, group: Group) -> Any:
+@contextlib.contextmanager
+def _telling(ranks: list[int], group: Group) -> Iterator[None]:
+    """An error before anything was sent is raised here, and sent to those that wait for an object."""
+    try:
+        yield
+    except Exception as error:
+        for rank in ranks:
+            if rank != world.current().rank:
+                world.current().mailbox.send(rank, OBJECTS + group.id, {"failed": f"{error}"}, b"")
+        raise
+
+
+def _message(source: int, group: Group) -> tuple[dict, Any]:
     box = world.current().mailbox
     channel = OBJECTS + group.id
-    return pickle.loads(box.receive(source, channel, box.ticket(source, channel), group.timeout)[1])
+    return box.receive(source, channel, box.ticket(source, channel), group.timeout)
+
+
+def _object(message: tuple[dict, Any], source: int, function: str) -> Any:
+    about, contents = message
+    if "failed" in about:
+        raise errors.RuntimeError_(f"{function}: it failed in rank {source}: {about['failed']}")
+    return pickle.loads(contents)
+
+
+def _receive(source: int, group: Group, function: str) -> Any:
+    return _object(_message(source, group), source, function)
 
 
 def exchange(value: Any, group: Group, function: str) -> list:
-    """The values of all members."""
+    """The values of all members. Whatever fails, the message of each of them is taken, so that the next call gets others."""
     own = world.current().rank
-    for rank in group.ranks:
-        if rank != own:
-            _send(value, rank, group, function)
-    return [value if rank == own else _receive(rank, group) for rank in group.ranks]
+    others = [rank for rank in group.ranks if rank != own]
+    try:
+        with _telling(others, group):
+            contents = _pickled(value, function) if others else b""
+    except Exception:
+        for rank in others:
+            _message(rank, group)
+        raise
+    for rank in others:
+        _send(contents, rank, group)
+    messages = {rank: _message(rank, group) for rank in others}
+    return [value if rank == own else _object(messages[rank], rank, function) for rank in group.ranks]
 
 
 def spread(value: Any, source: int, group: Group, function: str) -> Any:
     """The value of the process `source`, a rank of the job."""
     if world.current().rank != source:
-        return _receive(source, group)
+        return _receive(source, group, function)
+    with _telling(group.ranks, group):
+        contents = b"" if group.nranks == 1 else _pickled(value, function)
     for rank in group.ranks:
         if rank != source:
-            _send(value, rank, group, function)
+            _send(contents, rank, group)
     return value
 
 
@@ -86,18 +124,19 @@ def scatter_object_list(
         raise errors.TypeError_(f"{function}: out_object_list must be a list, got {errors.describe(out_object_list)}")
     check_agreement(found, function, src)
     own = world.current().rank
-    if own == src:
+    if own != src:
+        out_object_list[:] = [_receive(src, found, function)]
+        return
+    with _telling(found.ranks, found):
         if not isinstance(in_object_list, (list, tuple)) or len(in_object_list) != found.nranks:
             raise errors.ValueError_(
                 f"{function}: in_object_list must have one object for each of the {found.nranks} ranks, got "
                 f"{errors.describe(in_object_list)}"
             )
-        for rank, value in zip(found.ranks, in_object_list):
-            if rank != own:
-                _send(value, rank, found, function)
-        out_object_list[:] = [in_object_list[found.rank]]
-    else:
-        out_object_list[:] = [_receive(src, found)]
+        contents = {r: _pickled(value, function) for r, value in zip(found.ranks, in_object_list) if r != own}
+    for rank, content in contents.items():
+        _send(content, rank, found)
+    out_object_list[:] = [in_object_list[found.rank]]
 
 
 @errors.clean
@@ -110,7 +149,10 @@ def send_object_list(
         return
     if not isinstance(object_list, list) or not object_list:
         raise errors.ValueError_(f"send_object_list: object_list must be a non-empty list, got {object_list!r}")
-    _send(object_list, _named(found, dst, dst_in_group, "send_object_list", "dst"), found, "send_object_list")
+    target = _named(found, dst, dst_in_group, "send_object_list", "dst")
+    with _telling([target], found):
+        contents = _pickled(object_list, "send_object_list")
+    _send(contents, target, found)
 
 
 @errors.clean
@@ -123,8 +165,10 @@ def recv_object_list(
     if found is None:
         return None
     source = _named(found, src, src_in_group, function, "src")
-    got = _receive(source, found)
-    if not isinstance(object_list, list) or len(got) != len(object_list):
+    if not isinstance(object_list, list):
+        raise errors.TypeError_(f"{function}: object_list must be a list, got {errors.describe(object_list)}")
+    got = _receive(source, found, function)
+    if len(got) != len(object_list):
         raise errors.ValueError_(
             f"{function}: rank {source} sent {len(got)} objects, object_list has {object_list!r:.80}"
         )
@@ -136,9 +180,9 @@ def _named(group: Group, rank: int | None, in_group: int | None, function: str, 
     if (rank is None) == (in_group is None):
         raise errors.ValueError_(f"{function}: give either {what} or {what}_in_group")
     if in_group is not None:
-        if not 0 <= in_group < group.nranks:
+        if isinstance(in_group, bool) or not isinstance(in_group, int) or not 0 <= in_group < group.nranks:
             raise errors.ValueError_(
-                f"{function}: {what}_in_group must be from 0 to {group.nranks - 1}, got {in_group}"
+                f"{function}: {what}_in_group must be from 0 to {group.nranks - 1}, got {in_group!r}"
             )
         return group.ranks[in_group]
     rank_in(group, rank, function, what)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from .. import world
 from ..mailbox import ALIGNED
 from ..processes import free_to_move
 from .collectives import fill, tensor_in
-from .group import Group, member_group, rank_in
+from .group import Group, group_of, member_group, rank_in
 from .task import Task, Transfer
 
 # channels: the number of the group and one of these
@@ -131,11 +131,13 @@ class P2POp:
 
     Raises:
         RuntimeError: another function.
+        ValueError: no Tensor.
     """
 
     def __init__(self, op: Callable, tensor: Tensor, peer: int, group: Group | None = None):
         if op not in (isend, irecv):
             raise errors.RuntimeError_("P2POp: op must be paddle.distributed.isend or paddle.distributed.irecv")
+        tensor_in(tensor, "P2POp")
         self.op = op
         self.tensor = tensor
         self.peer = peer
@@ -159,5 +161,8 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Task]:
         or not all(isinstance(p, P2POp) for p in p2p_op_list)
     ):
         raise errors.RuntimeError_("batch_isend_irecv: p2p_op_list must be a non-empty list of P2POp")
+    for p in p2p_op_list:  # before the first one is sent
+        if (found := group_of(p.group, "batch_isend_irecv")).rank >= 0:
+            _peer(found, p.peer, "batch_isend_irecv", "peer")
     tasks = [p.op(p.tensor, p.peer, p.group) for p in p2p_op_list]
     return [task for task in tasks if task is not None]

@@ -26,7 +26,7 @@ NAMES = {0: "sum", 1: "max", 2: "min", 3: "prod", 4: "avg"}
 
 
 def name_of(op: Any, function: str) -> str:
-    if isinstance(op, bool) or op not in NAMES:
+    if isinstance(op, bool) or not isinstance(op, int) or op not in NAMES:
         raise errors.ValueError_(
             f"{function}: op must be one of ReduceOp.SUM, MAX, MIN, PROD, AVG (0 to 4), got {op!r}"
         )

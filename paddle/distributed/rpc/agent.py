@@ -35,9 +35,9 @@ class WorkerInfo(NamedTuple):
 class FutureWrapper:
     """The result of a call that runs. `wait()` gives it, raises what the function raised, or TimeoutError."""
 
-    def __init__(self, future: Future, to: str, timeout: float):
+    def __init__(self, future: Future, to: str, timeout: float | None):
         self._future, self._to = future, to
-        self._seconds = timeout if timeout > 0 else None
+        self._seconds = timeout if timeout is not None and timeout > 0 else None
         self._end = None if self._seconds is None else time.monotonic() + self._seconds
 
     def done(self) -> bool:
@@ -125,7 +125,7 @@ class Agent:
                 raise errors.RuntimeError_(f"rpc: rank {ranks} did not come within {timeout:g} seconds")
 
     def worker(self, name: str) -> WorkerInfo:
-        found = self.workers.get(name)
+        found = self.workers.get(name) if isinstance(name, str) else None
         if found is None:
             raise errors.ValueError_(f"rpc: there is no worker {name!r}; there are {', '.join(self.workers)}")
         return found
@@ -166,7 +166,7 @@ def _run(caller: str, call: tuple) -> Any:
 
 def split_endpoint(what: str, endpoint: Any) -> tuple[str, int]:
     host, _, port = str(endpoint).rpartition(":")
-    if not host or not port.isdecimal():
+    if not host or not port.isdecimal() or int(port) > 65535:
         raise errors.ValueError_(f"{what} must be host:port, got {endpoint!r}")
     return host, int(port)
 
@@ -215,7 +215,10 @@ def init_rpc(
         raise errors.ValueError_(
             "init_rpc: rank and world_size must be given, or PADDLE_TRAINER_ID and PADDLE_TRAINERS_NUM be set"
         )
-    rank, size = int(rank), int(size)
+    try:
+        rank, size = int(rank), int(size)
+    except (TypeError, ValueError):
+        raise errors.ValueError_(f"init_rpc: rank and world_size must be ints, got {rank!r} and {size!r}") from None
     if not 0 <= rank < size:
         raise errors.ValueError_(f"init_rpc: rank must be between 0 and world_size - 1, got {rank} of {size}")
     endpoint = master_endpoint or environ("PADDLE_MASTER_ENDPOINT") or environ("PADDLE_MASTER")
@@ -226,7 +229,7 @@ def init_rpc(
 
 
 def rpc_async(
-    to: str, fn: Callable, args: tuple | None = None, kwargs: dict | None = None, timeout: float = -1
+    to: str, fn: Callable, args: tuple | None = None, kwargs: dict | None = None, timeout: float | None = -1
 ) -> FutureWrapper:
     """Call a function in another process without waiting for it.
 
@@ -234,23 +237,32 @@ def rpc_async(
         to: the name of a worker.
         fn: a function that both processes can import.
         args, kwargs: its arguments; they are pickled.
-        timeout: seconds from now after which `wait` raises TimeoutError; 0 or less: none.
+        timeout: seconds from now after which `wait` raises TimeoutError; None, 0 or less: none.
 
     Returns:
         An object whose `wait()` gives the result, or raises what the function raised, with the traceback of the other
-        process as its cause. It raises RuntimeError when that process ends.
+        process as its cause (RuntimeError where that was no Exception, such as SystemExit). It raises RuntimeError when
+        that process ends.
 
     Raises:
         ValueError: there is no such worker.
-        TypeError: `fn` is no function.
+        TypeError: `fn` is no function, an argument of the wrong type, or one that cannot be pickled.
     """
     if not callable(fn):
         raise errors.TypeError_(f"rpc: fn must be a function, got {errors.describe(fn)}")
+    if not isinstance(args, (tuple, list, type(None))) or not isinstance(kwargs, (dict, type(None))):
+        raise errors.TypeError_(
+            f"rpc: args must be a tuple and kwargs a dict, got {errors.describe(args)} and {errors.describe(kwargs)}"
+        )
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float, type(None))):
+        raise errors.TypeError_(f"rpc: timeout must be a number of seconds, got {timeout!r}")
     future = _current().call(to, (fn, tuple(args or ()), dict(kwargs or {})))
     return FutureWrapper(future, to, timeout)
 
 
-def rpc_sync(to: str, fn: Callable, args: tuple | None = None, kwargs: dict | None = None, timeout: float = -1) -> Any:
+def rpc_sync(
+    to: str, fn: Callable, args: tuple | None = None, kwargs: dict | None = None, timeout: float | None = -1
+) -> Any:
     """Call a function in another process and wait for its result; see `rpc_async`."""
     return rpc_async(to, fn, args, kwargs, timeout).wait()
 

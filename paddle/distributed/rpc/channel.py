@@ -20,7 +20,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from ...engine import errors
-from ..store import open_connection, receive
+from ..store import open_connection, receive, receive_into
 
 _HEAD = struct.Struct("!QBI")  # number of the call, what it is, how many parts
 _CALL, _RESULT, _ERROR = range(3)
@@ -61,7 +61,10 @@ def _send(connection: socket.socket, lock: Any, number: int, kind: int, payload:
 def _receive(connection: socket.socket) -> tuple[int, int, list[bytearray]]:
     number, kind, count = _HEAD.unpack(receive(connection, _HEAD.size))
     lengths = struct.unpack(f"!{count}Q", receive(connection, 8 * count))
-    return number, kind, [receive(connection, n) for n in lengths]
+    parts = [bytearray(n) for n in lengths]
+    for part in parts:
+        receive_into(connection, memoryview(part))
+    return number, kind, parts
 
 
 def _loads(parts: list[bytearray]) -> Any:
@@ -193,9 +196,11 @@ def _told(error: BaseException) -> tuple[bytes, str]:
     """An error for another process: pickled, where it can be, and its traceback."""
     text = traceback.format_exc()
     try:
+        if not isinstance(error, Exception):  # SystemExit is not to end the caller
+            raise error
         body = pickle.dumps(error)
         pickle.loads(body)
-    except Exception:
+    except BaseException:
         body = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
     return body, text
 
@@ -262,9 +267,9 @@ class Channel:
             _send(self._connection, self._sending, number, _CALL, payload)
         except OSError as error:
             self._end(f"{self.peer} has ended ({error})")
-        except BaseException:  # cannot be pickled
+        except Exception as error:
             self._waiting.pop(number, None)
-            raise
+            raise errors.TypeError_(f"{self.peer}: what is sent cannot be pickled ({error})") from error
         return future
 
     def pending(self) -> list[Future]:
@@ -281,6 +286,8 @@ class Channel:
                     _settle(future, kind, parts)
         except OSError as error:
             self._end(f"{self.peer} has ended ({error})")
+        except Exception as error:
+            self._end(f"{self.peer} sent what nobody understands ({type(error).__name__}: {error})")
 
     def _end(self, why: str) -> None:
         with self._lock:
@@ -307,6 +314,6 @@ def _settle(future: Future, kind: int, parts: list) -> None:
         body, text = answer
         error = pickle.loads(body)
         error.__cause__ = RemoteTraceback(text)
-    except Exception as problem:
-        error = problem
+    except BaseException as problem:  # of the unpickling
+        error = problem if isinstance(problem, Exception) else RuntimeError(f"{type(problem).__name__}: {problem}")
     future.set_exception(error)

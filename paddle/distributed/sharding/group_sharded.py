@@ -12,11 +12,12 @@ from ...engine import errors
 from ...framework.io import save
 from ...nn.layer import Layer
 from ...optimizer import Optimizer
-from ..communication.group import Group, barrier, group_of
+from ..communication.group import Group, group_of
 from ..fleet.meta_parallel.sharding.group_sharded_optimizer_stage2 import GroupShardedOptimizerStage2, ShardedSteps
 from ..fleet.meta_parallel.sharding.group_sharded_stage2 import GroupShardedStage2, ShardedLayer
 from ..fleet.meta_parallel.sharding.group_sharded_stage3 import GroupShardedStage3
 from ..fleet.meta_parallel.sharding.group_sharded_utils import GroupShardedScaler
+from ..flex_checkpoint.dcp.utils import agree
 
 LEVELS = ("os", "os_g", "p_g_os")
 
@@ -118,6 +119,7 @@ def save_group_sharded_model(model: Layer, output: str, optimizer: Any = None) -
 
     Raises:
         ValueError: `output` is a file; a model or an optimizer that is not sharded.
+        RuntimeError: writing failed in another process; the message names its rank.
     """
     name = "save_group_sharded_model"
     if not isinstance(model, ShardedLayer):
@@ -131,9 +133,12 @@ def save_group_sharded_model(model: Layer, output: str, optimizer: Any = None) -
     state = model.state_dict()
     steps = None if optimizer is None else optimizer.state_dict()
     copies = model._dp_group
-    if model._group.rank == 0 and (copies is None or copies.rank <= 0):
-        os.makedirs(output, exist_ok=True)
-        save(state, os.path.join(output, "model.pdmodel"))
-        if steps is not None:
-            save(steps, os.path.join(output, "model.pdopt"))
-    barrier(model._group)
+
+    def write() -> None:
+        if model._group.rank == 0 and (copies is None or copies.rank <= 0):
+            os.makedirs(output, exist_ok=True)
+            save(state, os.path.join(output, "model.pdmodel"))
+            if steps is not None:
+                save(steps, os.path.join(output, "model.pdopt"))
+
+    agree(model._group, name, write)

@@ -131,8 +131,8 @@ def load_merged_state_dict(
     wait_for_saves()
 
     def once() -> dict[str, Tensor]:
-        out = _merged(path, unique_id, safetensors, aoa_config, lambda key: not prefix or key.startswith(prefix))
-        return {key[len(prefix) + 1 :] if prefix else key: io._tensor(array, None) for key, array in out.items()}
+        out = _merged(path, unique_id, safetensors, aoa_config, lambda key: _below(prefix, key) is not None)
+        return {_below(prefix, key): io._tensor(array, None) for key, array in out.items()}
 
     return _retried(once)
 
@@ -227,14 +227,14 @@ def merge_sharded_state_dict(
     ends = tuple(skip_postfix_list)
 
     def chosen(key: str) -> bool:
-        return (not prefix or key.startswith(prefix)) and not (ends and key.endswith(ends))
+        return _below(prefix, key) is not None and not (ends and key.endswith(ends))
 
     def share(keys: list[str]) -> list[str]:
         return keys[rank * len(keys) // size : (rank + 1) * len(keys) // size]
 
     def write_share() -> tuple[str, list[str], int]:
         arrays = _retried(lambda: _merged(load_path, unique_id, safetensors, aoa_config, chosen, share))
-        found = {key[len(prefix) + 1 :] if prefix else key: array for key, array in arrays.items()}
+        found = {_below(prefix, key): array for key, array in arrays.items()}
         with atomic_write(storage.join(save_path, name)) as f:
             f.write(io._safetensors({key: io._tensor(array, None) for key, array in found.items()}))
         return name, list(found), sum(a.nbytes for a in found.values())
@@ -570,6 +570,11 @@ def _read_into(targets: list[Target], path: Any, metadata: Metadata) -> None:
             if key not in arrays:
                 raise LoadError(f"(InvalidArgument) {NAME}: the file {file!r} of {path!r} lacks {key!r}")
             array = _typed(arrays[key], about.dtype)
+            if array.dtype.name != about.dtype:
+                raise LoadError(
+                    f"(InvalidArgument) {NAME}: {key!r} in {file!r} has the type {array.dtype.name}, its metadata say "
+                    f"{about.dtype}"
+                )
             size = math.prod(about.local_shape) if flat is None else flat[1] - flat[0]
             if array.size != size or flat is None and array.shape != tuple(about.local_shape):
                 raise LoadError(
@@ -609,6 +614,12 @@ def _arrays(file: str) -> dict[str, np.ndarray]:
         if isinstance(value, ArrayRecord):
             out[key] = value.array
     return out
+
+
+def _below(prefix: str | None, key: str) -> Any:
+    """The rest of a key below a prefix, None for another key."""
+    start = f"{prefix.rstrip('.')}." if prefix else ""
+    return key[len(start) :] if key.startswith(start) else None
 
 
 def _typed(array: np.ndarray, dtype: str) -> np.ndarray:

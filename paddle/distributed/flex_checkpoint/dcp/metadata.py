@@ -10,6 +10,7 @@ import io
 import pickle
 from typing import Any, BinaryIO
 
+from ....engine import dtype as dtypes
 from ....framework.unpickle import LoadError, _Bounded, _check_key, _Unpickler
 
 
@@ -130,6 +131,10 @@ def _is_shape(value: Any) -> bool:
     return type(value) in (tuple, list) and all(type(n) is int and n >= 0 for n in value)
 
 
+def _is_dtype(value: Any) -> bool:
+    return type(value) is str and value in {dtype.name for dtype in dtypes.ALL}
+
+
 def _is_range(flat: Any) -> bool:
     return flat is None or _is_shape(flat) and len(flat) == 2 and flat[0] <= flat[1]
 
@@ -144,7 +149,7 @@ def _check(metadata: Metadata) -> None:
             raise LoadError(f"the parts of {key!r} are damaged")
         for p in found:
             shapes = _is_shape(p.global_offset) and _is_shape(p.local_shape)
-            if not shapes or len(p.global_offset) != len(p.local_shape) or type(p.dtype) is not str:
+            if not shapes or len(p.global_offset) != len(p.local_shape) or not _is_dtype(p.dtype):
                 raise LoadError(f"a part of {key!r} is damaged")
             if not (p.global_shape is None or _is_shape(p.global_shape)) or not _is_range(p.flattened_range):
                 raise LoadError(f"a part of {key!r} is damaged")

@@ -85,6 +85,8 @@ def part_of(key: str, value: Any) -> Part | None:
     """The part of a tensor that this process has, None where it has none."""
     if isinstance(value, NUMBERS):
         array = np.asarray(value)
+        if array.dtype == object:
+            raise errors.ValueError_(f"save_state_dict: the number of {key!r} does not fit into 64 bits, got {value}")
         return Part(LocalTensorMetadata((), (), array.dtype.name, ()), lambda: array, None, key)
     if isinstance(value, Tensor) and not value.is_dist() and value.is_distributed:
         axis = getattr(value, "split_axis", None)
