@@ -356,10 +356,18 @@ def _later(number: int) -> Iterator[None]:
 
 
 def _end(owner: int, processes: list, ends: list[Connection]) -> bool:
-    """Close the connections, which workers take for the end; those that do not end in time are killed. Whether all have
-    ended."""
+    """End workers. Whether all of them have ended."""
     if os.getpid() != owner:
         return False
+    try:
+        return _end_all(processes, ends)
+    except BaseException:  # an interrupt, before it was put off; this may be the last call for these workers
+        _end_all(processes, ends)
+        raise
+
+
+def _end_all(processes: list, ends: list[Connection]) -> bool:
+    """Close the connections, which workers take for the end; those that do not end in time are killed."""
     with _undisturbed():
         with _starting:
             for end in ends:
@@ -371,11 +379,7 @@ def _end(owner: int, processes: list, ends: list[Connection]) -> bool:
             for process in processes:
                 if force and process.is_alive():
                     getattr(process, force)()
-        ended = not any(process.is_alive() for process in processes)
-        for process in processes:
-            with contextlib.suppress(ValueError):  # it lives
-                process.close()
-    return ended
+        return not any(process.is_alive() for process in processes)
 
 
 def _pickled(job: Job, method: str) -> bytes:

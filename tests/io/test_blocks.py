@@ -245,6 +245,9 @@ def test_a_default_limit_of_sockets():
         loader = DataLoader(slow, batch_size=2, num_workers=1, persistent_workers=True)
         for _ in range(2):
             assert all(right(batch, k) for k, batch in enumerate(loader))
+        lists = [[0] * 200_000] * 6  # more than a connection takes at once
+        long = DataLoader(Each(int), batch_sampler=lists, num_workers=1, collate_fn=lambda s: np.full(LARGE, len(s)))
+        assert [int(batch[-1]) for batch in long] == [200_000] * 6
     finally:
         socket.setdefaulttimeout(None)
 

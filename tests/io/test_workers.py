@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import paddle
-from paddle.io import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info, blocks
+from paddle.io import DataLoader, Dataset, IterableDataset, TensorDataset, blocks, get_worker_info
 
 fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
 pytestmark = fork
