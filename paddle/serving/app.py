@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import inspect
 import logging
 from collections.abc import AsyncIterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
@@ -40,8 +38,8 @@ _WHY = {
 class Endpoint:
     """A model with its batcher and the types of its requests and answers."""
 
-    def __init__(self, model: ServedModel, metrics: Metrics):
-        self.model = model
+    def __init__(self, model: ServedModel, metrics: Metrics, reader: Bodies, options: ServerOptions):
+        self.model, self._reader, self._options = model, reader, options
         labels = model.name, str(model.version)
         self.request, self.answer = schemas.request_type(model), schemas.answer_type(model)
         metrics.compiled.labels(*labels).set(model.compiled_in)
@@ -57,8 +55,21 @@ class Endpoint:
 
         self.batcher = Batcher(model, observe, metrics.waiting.labels(*labels).set)
 
-    async def predict(self, request: Request, reader: Bodies, options: ServerOptions) -> Response:
-        """The answer to a request. Refused where there is none."""
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request (ASGI)."""
+        try:
+            response = await self._predict(Request(scope, receive))
+        except Exception as e:
+            found = _problem(e)
+            if found is None:
+                log.error("a request failed", extra=scope.get("serving", {}), exc_info=e)
+                found = _Problem(500, "internal error")
+            response = found
+        await response(scope, receive, send)
+
+    async def _predict(self, request: Request) -> Response:
+        """The answer. Refused or another exception of `_problem` where there is none."""
+        reader, options = self._reader, self._options
         record, loop = request.scope["serving"], asyncio.get_running_loop()
         record["model"], record["version"] = self.model.name, self.model.version
         kind = bodies.kind_of(request.headers.get("content-type", schemas.JSON))
@@ -74,8 +85,6 @@ class Endpoint:
             if self.model.sizes and rows > schemas.max_rows(self.model):
                 raise BadInput(f"the request has {rows} rows; {schemas.max_rows(self.model)} are allowed")
             found = await self._in_time(request, self.batcher.submit(arrays, rows))
-        except ValidationError as e:
-            raise RequestValidationError(_without_input(e))
         except BadInput as e:
             raise Refused(422, str(e))
         except NotImplementedError:
@@ -133,7 +142,8 @@ def create_app(models: Any, options: ServerOptions | None = None, **given: Any) 
     if not isinstance(models, (list, tuple)):
         models = load(find(models, options.defaults))
     metrics = Metrics()
-    endpoints = [Endpoint(m, metrics) for m in models]
+    reader = Bodies(options)
+    endpoints = [Endpoint(m, metrics, reader, options) for m in models]
     state = SimpleNamespace(draining=False)
 
     @contextlib.asynccontextmanager
@@ -148,22 +158,29 @@ def create_app(models: Any, options: ServerOptions | None = None, **given: Any) 
         redoc_url=None, openapi_url="/openapi.json" if options.docs else None,
     )  # fmt: skip
     app.state.serving, app.state.metrics, app.state.endpoints = state, metrics, endpoints
-    app.add_middleware(Gate, options=options, metrics=metrics, state=state)
     _errors(app)
     _inquiries(app, endpoints, metrics, state)
-    _predictions(app, endpoints, options)
+    direct = _predictions(app, endpoints)
+    app.add_middleware(Gate, options=options, metrics=metrics, state=state, direct=direct)
     app.openapi = functools.partial(_openapi, app, endpoints, options)  # type: ignore[method-assign]
     return app
+
+
+def _problem(e: Exception) -> Response | None:
+    """The answer to a request that is refused; None for an exception that is a fault of ours."""
+    if isinstance(e, Refused):
+        return _Problem(e.status, e.detail, e.headers)
+    if isinstance(e, ValidationError):
+        return _Problem(422, _without_input(e))
+    if isinstance(e, ClientDisconnect):
+        return Response(status_code=499)  # nobody reads it; the log and the figures do
+    return None
 
 
 def _errors(app: FastAPI) -> None:
     @app.exception_handler(Refused)
     async def refused(request: Request, e: Refused) -> Response:
         return _Problem(e.status, e.detail, e.headers)
-
-    @app.exception_handler(ClientDisconnect)
-    async def left(request: Request, e: ClientDisconnect) -> Response:
-        return Response(status_code=499)  # nobody reads it; the log and the figures do
 
     @app.exception_handler(500)
     async def broken(request: Request, e: Exception) -> Response:
@@ -217,22 +234,21 @@ def _inquiries(app: FastAPI, endpoints: Sequence[Endpoint], metrics: Metrics, st
         return [schemas.info(e.model) for e in by_name[name]]
 
 
-def _predictions(app: FastAPI, endpoints: Sequence[Endpoint], options: ServerOptions) -> None:
-    """An address for each version of each model, and for the newest version of each."""
-    reader = Bodies(options)
+def _predictions(app: FastAPI, endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
+    """An address for each version of each model, and for the newest version of each. The routes describe them; requests
+    go from the gate to the endpoint, since FastAPI's way there costs more than small models take."""
     newest = {e.model.name: e for e in endpoints}
+    direct: dict[str, Endpoint] = {}
     for endpoint in endpoints:
         name, version = endpoint.model.name, endpoint.model.version
         paths = [f"/v1/models/{name}/versions/{version}/predict"]
         if newest[name] is endpoint:
             paths.append(f"/v1/models/{name}/predict")
+        direct |= dict.fromkeys(paths, endpoint)
 
-        async def predict(request: Request, endpoint: Endpoint = endpoint) -> Response:
-            return await endpoint.predict(request, reader, options)
+        async def predict() -> None:
+            raise AssertionError("the gate answers")
 
-        predict.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)]
-        )
         binary = {"schema": {"type": "string", "format": "binary"}}
         answers: dict[int | str, Any] = {200: {"model": endpoint.answer, "content": dict.fromkeys(
             [*([schemas.NPY] if len(endpoint.model.outputs) == 1 else []), schemas.NPZ, schemas.SAFETENSORS], binary)}}  # fmt: skip
@@ -244,6 +260,7 @@ def _predictions(app: FastAPI, endpoints: Sequence[Endpoint], options: ServerOpt
                 summary=f"Run {name}, version {version}", operation_id=path.strip("/").replace("/", "_"),
                 openapi_extra={"requestBody": {"required": True, "content": body}},
             )  # fmt: skip
+    return direct
 
 
 def _openapi(app: FastAPI, endpoints: Sequence[Endpoint], options: ServerOptions) -> dict[str, Any]:

@@ -33,12 +33,13 @@ class Refused(Exception):
 class Gate:
     """The outermost part of the application (ASGI).
 
-    Attributes:
-        draining: answers close their connections, and the server is not ready any more.
+    Args:
+        state: while its `draining` is true, answers close their connections.
+        direct: by path, what POST requests go to without passing the application.
     """
 
-    def __init__(self, app: Any, options: ServerOptions, metrics: Metrics, state: Any):
-        self._app, self._options, self._metrics, self._state = app, options, metrics, state
+    def __init__(self, app: Any, options: ServerOptions, metrics: Metrics, state: Any, direct: dict[str, Any]):
+        self._app, self._options, self._metrics, self._state, self._direct = app, options, metrics, state, direct
         self._keys = [hashlib.sha256(k.encode()).digest() for k in options.api_keys]
 
     async def __call__(self, scope: dict, receive: Any, send: Any) -> None:
@@ -68,7 +69,8 @@ class Gate:
                 await refuse(answer, 401, "an API key is needed, as X-API-Key or Authorization: Bearer",
                              {"WWW-Authenticate": "Bearer"})  # fmt: skip
             else:
-                await self._app(scope, receive, answer)
+                way = self._direct.get(scope["path"]) if scope["method"] == "POST" else None
+                await (way or self._app)(scope, receive, answer)
         except asyncio.CancelledError:
             status = status or 499
             raise
