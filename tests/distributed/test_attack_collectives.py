@@ -86,6 +86,21 @@ def test_a_call_that_is_refused_has_sent_nothing(job):
     ]
 
 
+def truth(rank):
+    """The mean of truth values is what rounding down makes of it, in all forms."""
+    y, x = paddle.zeros([2], "bool"), paddle.to_tensor([True, rank == 0])
+    dist.all_reduce(x, dist.ReduceOp.AVG)
+    dist.stream.reduce_scatter(y, paddle.to_tensor([True, True, True, rank == 0]), dist.ReduceOp.AVG)
+    return x.tolist(), str(y.dtype), y.tolist()
+
+
+def test_means_of_truth_values(job):
+    assert job.run(truth) == [
+        ([True, False], "paddle.bool", [True, True]),
+        ([True, False], "paddle.bool", [True, False]),
+    ]
+
+
 def late(rank):
     y = paddle.zeros([2])
     if rank == 1:

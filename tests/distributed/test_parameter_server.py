@@ -472,3 +472,21 @@ def test_examples(name):
     module = importlib.import_module(f"paddle.distributed.{name}")
     found = doctest.testmod(module, extraglobs={"paddle": paddle})
     assert found.attempted and not found.failed
+
+
+def test_batches_that_do_not_fit_change_nothing():
+    servers = [Server(i, 2, 1) for i in range(2)]
+    client = Client(Local(servers), 2)
+    client.create([dict(name="t", width=2, initializer=("constant", 0.5), update=SGD)])
+    ids = np.arange(4)
+    for wrong in (np.array(3), ids.reshape(2, 2), ids.astype("float32"), np.array(["a"])):
+        with pytest.raises(ValueError, match="one row of integers"):
+            client.pull({"t": wrong})
+    for gradients in (ones(3), ones(4, 3), ones(4)[0]):
+        with pytest.raises(ValueError, match="expected|a row for each"):
+            client.push({"t": (ids, gradients)}, {}, 0.1)
+    ends = np.array([2**63 - 1, -(2**63), -1])
+    client.push({"t": (ends, ones(3))}, {}, 0.5)
+    client.push({"t": (ends[:0], ones(0))}, {}, 0.5)
+    assert client.pull({"t": np.concatenate([ids, ends])})["t"].tolist() == [[0.5, 0.5]] * 4 + [[0.0, 0.0]] * 3
+    assert client.pull({"t": ids[:0]})["t"].shape == (0, 2)

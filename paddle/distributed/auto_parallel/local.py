@@ -22,7 +22,7 @@ from ...ir.record import Recorder
 from ...ir.run import run_block
 from ...nn.layer import Layer
 from .. import world
-from ..communication.mesh import average, reduce_local
+from ..communication.mesh import reduce_local, reduced
 from .api import Moved, _checked, _local_array, _same_calls_everywhere, _sharding, is_dist, marks_of, reshard
 from .placement_type import Partial, Placement, ReduceType, Replicate, Shard
 from .process_mesh import ProcessMesh, get_rank
@@ -34,6 +34,7 @@ _OPERATION = {
     ReduceType.kRedProd: "prod",
     ReduceType.kRedAvg: "avg",
 }
+_OF_TRUTH = {ReduceType.kRedAny: "max", ReduceType.kRedAll: "min"}
 
 
 def several_processes() -> bool:
@@ -65,16 +66,19 @@ def _assembled(local: Any, mesh: ProcessMesh, placements: list[Placement], funct
     parts = jax.make_array_from_single_device_arrays(shape, full, own)
     if not partial:
         return parts, marks
-    kinds = tuple(_operation(p, function) for p in partial.values())
+    kinds = tuple(_operation(p, parts.dtype, function) for p in partial.values())
     array = _combined(kinds, sharding)(parts)
     marks["_parts"] = (parts, array)
     return array, marks
 
 
-def _operation(placement: Partial, function: str) -> str:
-    kind = _OPERATION.get(placement.reduce_type())
+def _operation(placement: Partial, dtype: Any, function: str) -> str:
+    """How parts of a type combine; "any" and "all" are the largest and the smallest of truth values."""
+    kind = (_OPERATION | _OF_TRUTH if dtype == np.bool_ else _OPERATION).get(placement.reduce_type())
     if kind is None:
-        raise errors.NotImplemented_(f"{function}: {placement}")
+        raise errors.NotImplemented_(f"{function}: {placement} of {dtype}, it combines bool")
+    if kind in ("max", "min") and jnp.issubdtype(dtype, jnp.complexfloating):
+        raise errors.ValueError_(f"{function}: complex numbers have no order, got {placement} of {dtype}")
     return kind
 
 
@@ -219,14 +223,8 @@ def _on_every_device(function: Callable, args: list, kinds: list, outs: list, me
 def _put_together(array: Any, placements: list[Placement], names: list[str]) -> Any:
     for name, placement in zip(names, placements):
         if isinstance(placement, Partial):
-            kind = _operation(placement, "local_map")
-            if kind in ("max", "min"):
-                array = (jax.lax.pmax if kind == "max" else jax.lax.pmin)(array, name)
-            elif kind == "prod":
-                array = jnp.prod(jax.lax.all_gather(array, name), 0, dtype=array.dtype)
-            else:
-                total = jax.lax.psum(array, name)
-                array = total if kind == "sum" else average(total, jax.lax.axis_size(name))
+            kind = _operation(placement, array.dtype, "local_map")
+            array = reduced(array, kind, jax.lax.axis_size(name), name)
     return array
 
 

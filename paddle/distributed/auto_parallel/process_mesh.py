@@ -45,7 +45,12 @@ class ProcessMesh:
             raise errors.ValueError_(
                 f"ProcessMesh: mesh must be a nested list or an array, got {errors.describe(mesh)}"
             )
-        ranks = np.array(mesh) if mesh is not None else np.array(process_ids).reshape(shape)
+        try:
+            ranks = np.array(mesh) if mesh is not None else np.array(process_ids).reshape(shape)
+        except ValueError as error:  # lists of different lengths
+            raise errors.ValueError_(
+                f"ProcessMesh: the ranks must be in a grid, got {(mesh if mesh is not None else process_ids)!r} ({error})"
+            ) from None
         if ranks.dtype.kind not in "iu" or ranks.ndim == 0 or ranks.size == 0:
             raise errors.ValueError_(f"ProcessMesh: the ranks must be ints in a grid, got {mesh!r}")
         if ranks.min() < 0 or len(np.unique(ranks)) < ranks.size:

@@ -74,10 +74,10 @@ def _compiled(mesh: Mesh, what: str, details: tuple) -> Callable:
 def reduce_local(values: Any, op: str) -> Any:
     """Combine along the first axis."""
     dtype = values.dtype
-    if op == "avg":
-        return average(values.sum(0, dtype=dtype), values.shape[0])
     if dtype == np.bool_:
         return values.any(0) if op in ("sum", "max") else values.all(0)
+    if op == "avg":
+        return average(values.sum(0, dtype=dtype), values.shape[0])
     if op in ("max", "min"):
         return getattr(jnp, op)(values, 0)
     return getattr(jnp, op)(values, 0, dtype=dtype)
@@ -88,16 +88,16 @@ def average(total: Any, n: int) -> Any:
     return total // n if jnp.issubdtype(total.dtype, jnp.integer) else total / jnp.asarray(n, total.dtype)
 
 
-def reduced(block: Any, op: str, n: int) -> Any:
+def reduced(block: Any, op: str, n: int, axis: str = _AXIS) -> Any:
     """The values of all members combined, inside of a collective."""
     if block.dtype == np.bool_:
         whole = block.astype(jnp.uint8)
-        return (lax.pmax if op in ("sum", "max") else lax.pmin)(whole, _AXIS).astype(bool)
+        return (lax.pmax if op in ("sum", "max") else lax.pmin)(whole, axis).astype(bool)
     if op == "prod":
-        return jnp.prod(lax.all_gather(block, _AXIS), 0, dtype=block.dtype)
+        return jnp.prod(lax.all_gather(block, axis), 0, dtype=block.dtype)
     if op in ("max", "min"):
-        return (lax.pmax if op == "max" else lax.pmin)(block, _AXIS)
-    total = lax.psum(block, _AXIS)
+        return (lax.pmax if op == "max" else lax.pmin)(block, axis)
+    total = lax.psum(block, axis)
     return total if op == "sum" else average(total, n)
 
 

@@ -115,6 +115,10 @@ class Client:
         """The plan of a batch; a push usually follows a pull of the same ids."""
         known = self._plans.get(table)
         if known is None or not (known.batch is ids or np.array_equal(known.batch, ids)):
+            if ids.ndim != 1 or ids.dtype.kind not in "iu":
+                raise errors.ValueError_(
+                    f"parameter server: ids of table {table} must be one row of integers, got {ids.dtype}{list(ids.shape)}"
+                )
             known = self._plans[table] = Plan(ids, self.servers)
         return known
 
@@ -189,6 +193,11 @@ class Client:
         parts: list[list[tuple]] = [[] for _ in range(self.servers)]
         for table, (ids, gradients, *looks) in sparse.items():
             plan = self._plan(table, ids)
+            if np.ndim(gradients) != 2 or len(gradients) != len(ids):
+                raise errors.ValueError_(
+                    f"parameter server: gradients of table {table} must have a row for each of the {len(ids)} ids, got shape "
+                    f"{list(np.shape(gradients))}"
+                )
             sums = plan.summed(np.ascontiguousarray(gradients, np.float32))
             extra: list = [plan.counts() if self.entries.get(table) else None, None, None]
             if looks:

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 
+from ...engine import errors
 from .rows import Index, first_rows, uniform_of
 from .rules import RULES, Update
 
@@ -142,6 +143,11 @@ class SparseTable:
             counts: how often each id was seen, for entry policies; default once.
             shows, clicks: counts that `shrink` looks at.
         """
+        if gradients.shape != (len(ids), self.width):
+            raise errors.ValueError_(
+                f"parameter server: {len(ids)} gradients of length {self.width} are expected, got shape "
+                f"{list(gradients.shape)}"
+            )
         with self.lock:
             self.changes += 1
             at = self._find_or_make(ids)
