@@ -185,22 +185,26 @@ def main():
     serve = commands.add_parser("serve")
     serve.add_argument("--port", type=int, default=7070)
     for name in ("put", "work", "results"):
-        command = commands.add_parser(name)
+        command = commands.add_parser(name, allow_abbrev=False)
         command.add_argument("--queue", required=True, help="host:port, or redis://host:6379/0")
         if name == "work":
             command.add_argument("--lease", type=float, default=10.0, help="seconds without a sign of life")
             command.add_argument("--tries", type=int, default=3)
             command.add_argument("--until-empty", action="store_true")
         if name == "put":
-            command.add_argument("arguments", nargs=argparse.REMAINDER, help="of python -m paddle.distributed.launch")
-    args = parser.parse_args()
+            command.usage = f"{command.prog} --queue QUEUE [arguments of python -m paddle.distributed.launch]"
+    args, others = parser.parse_known_args()
+    if others and args.command != "put":
+        parser.error(f"unrecognized arguments: {' '.join(others)}")
     if args.command == "serve":
         JobQueue("", args.port, serve=True)  # at all addresses of this machine
         signal.pause()
     host, port = (args.queue, 0) if "://" in args.queue else args.queue.rsplit(":", 1)
     queue = JobQueue(host, int(port), lease=getattr(args, "lease", 10.0))
     if args.command == "put":
-        print(queue.put({"arguments": args.arguments}))
+        if not others:
+            parser.error("put needs the arguments of a job")
+        print(queue.put({"arguments": others}))
     elif args.command == "work":
         work(queue, args.tries, args.until_empty)
     else:

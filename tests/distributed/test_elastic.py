@@ -139,6 +139,21 @@ def test_a_queue_gives_each_job_to_one_worker():
     assert two.open_jobs() == [] and two.result(1) == {"code": 0}
 
 
+def test_the_command_line_of_the_queue(monkeypatch, capsys):
+    import job_queue
+
+    queue = job_queue.JobQueue(serve=True)
+    job = ["--nproc_per_node", "2", "train.py", "--checkpoints", "run"]
+    where = ["--queue", f"127.0.0.1:{queue.port}"]
+    monkeypatch.setattr(sys, "argv", ["job_queue.py", "put", *where, *job])
+    job_queue.main()
+    assert capsys.readouterr().out == "1\n" and queue.take()[2] == {"arguments": job}
+    for line in (["put", *where], ["results", *where, "--lease", "3"]):
+        monkeypatch.setattr(sys, "argv", ["job_queue.py", *line])
+        with pytest.raises(SystemExit):
+            job_queue.main()
+
+
 @pytest.mark.slow
 def test_a_job_whose_worker_is_killed_goes_to_another(tmp_path, uninterrupted):
     from job_queue import JobQueue
