@@ -22,6 +22,8 @@ from .enums import PrecisionType
 
 __all__ = ["need", "tensorrt_missing", "wanted"]
 
+# Passes that choose our own products of integers, or make floats of the integers that others multiply.
+NOT_FOR_OTHERS = ("integer_products", "real_integers", "constant_folding")
 PACKAGES = {"onnxruntime": ("onnx", "onnxruntime"), "openvino": ("onnx", "openvino")}
 
 

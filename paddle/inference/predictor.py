@@ -133,6 +133,9 @@ class Model:
     def __init__(self, config: Config):
         graph, self.feeds, fetches = _read(config)
         names = config.pass_builder().all_passes() if config.ir_optim() else ["inference"]
+        make = backends.wanted(config)
+        if make is not None:
+            names = [n for n in names if n not in backends.NOT_FOR_OTHERS]
         graph = apply(graph, fetches, names)
         settings = config._settings
         if settings["use_gpu"] and config._precision in (PrecisionType.Half, PrecisionType.Bfloat16):
@@ -150,7 +153,6 @@ class Model:
         self.device = device
         self.arrays = {n: jax.device_put(s.tensor._value, device) for n, s in self.executable.states.items()}
         self.backend: Any = None
-        make = backends.wanted(config)
         if make is not None:
             used = [n for n in self.feeds if n in self.executable.inputs]
             self.backend = backends.session_of(make, graph, used, fetches, config)

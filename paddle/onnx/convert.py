@@ -266,7 +266,14 @@ def to_onnx(
         NotImplementedError: operators have no translation; the message names all of them with the lines that called them.
         ImportError: the package onnx is missing.
     """
-    from . import operators_control, operators_elementwise, operators_network, operators_quantized, operators_shape  # noqa: F401, I001
+    from . import (  # noqa: F401
+        operators_control,
+        operators_elementwise,
+        operators_network,
+        operators_quantized,
+        operators_shape,
+        primitives_indexing,
+    )
 
     graph = apply(graph, fetches, ["inference", "no_copies", "dead_code"])
     operators = graph.kept(fetches, updates=False)
