@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from . import errors
 from .modes import modes
@@ -96,11 +96,12 @@ class OverMesh:
         self._jit = jax.jit(spread, donate_argnums=donated)
         self._sharding = NamedSharding(mesh, everywhere)
         (self._home,) = [d for d in mesh.devices.flat if d.process_index == jax.process_index()] or [None]
+        self._alone = None if self._home is None else SingleDeviceSharding(self._home)
         self._messages: dict[tuple, list] = {}
 
     def __call__(self, *args: Any) -> Any:
         in_turn()
-        return jax.tree.map(_own, self._jit(*jax.tree.map(self._given, args)))
+        return jax.tree.map(self._own, self._jit(*jax.tree.map(self._given, args)))
 
     def lower(self, *args: Any) -> Any:
         """What `jax.jit(...).lower` gives, for arrays like these or descriptions of them."""
@@ -126,11 +127,9 @@ class OverMesh:
             array = jax.device_put(array, self._home)
         return as_array(array.aval, self._sharding, array, True)
 
-
-def _own(array: Any) -> Any:
-    """What this process has of a result, an ordinary array."""
-    part = array.addressable_data(0)
-    return as_array(array.aval, part.sharding, part, False)
+    def _own(self, array: Any) -> Any:
+        """What this process has of a result, an ordinary array."""
+        return as_array(array.aval, self._alone, array.addressable_data(0), False)
 
 
 class Program(OverMesh):
@@ -173,7 +172,7 @@ class Program(OverMesh):
         return compiled
 
     def run(self, *inputs: Any) -> list:
-        return [_own(a) for a in self._run(self._zero, *map(self._given, inputs))]
+        return [self._own(a) for a in self._run(self._zero, *map(self._given, inputs))]
 
 
 class Differs(Exception):

@@ -96,11 +96,14 @@ def _primitive(name: str, shape: Callable, plain: Callable, chosen: Callable, tr
 
 
 def _is_ours(context: Any) -> bool:
-    """Whether an executable for one CPU of this process is being made: nothing to be exported, nothing split."""
+    """Whether a CPU of this process computes with whole arrays: nothing to be exported, nothing for XLA to split (inside of
+    `shard_map` over all axes it has been split)."""
     module = context.module_context
     lowering = getattr(module, "lowering_parameters", None)
-    devices = getattr(getattr(module, "axis_context", None), "num_devices", None)
-    here = devices == 1 and tuple(module.platforms) == ("cpu",) and not elsewhere()
+    axes = getattr(module, "axis_context", None)
+    by_hand = getattr(axes, "manual_axes", None)
+    whole = by_hand == frozenset(axes.mesh.axis_names) if by_hand else getattr(axes, "num_devices", None) == 1
+    here = whole and tuple(module.platforms) == ("cpu",) and not elsewhere()
     return here and not getattr(lowering, "for_export", True)
 
 
