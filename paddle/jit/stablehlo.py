@@ -34,6 +34,7 @@ def export_stablehlo(
     save_path: str | None = None,
     symbols: Sequence[str | None] | None = None,
     platforms: Sequence[str] | str | None = None,
+    text: bool = False,
 ) -> tuple[str, ...]:
     """Write a saved model, ours or an official one, as StableHLO: ``save_path.stablehlo``, a serialized artifact of
     `jax.export` for inference, and ``save_path.pdiparams``, its weights.
@@ -49,6 +50,7 @@ def export_stablehlo(
             for what the model says, None for all of it, a number fixes a length. By default every open length has a name of its own or, where the
             model does not allow that, one that is shared by equal axes.
         platforms: some of "cpu", "cuda", "rocm", "tpu"; default: the first, second and last, where all operators exist.
+        text: also write the module as text, for people and other compilers, as ``save_path.mlir``.
 
     Returns:
         The platforms that the artifact runs on.
@@ -78,6 +80,9 @@ def export_stablehlo(
         _write_weights(stem + files.PARAMS, weights)
         with atomic_write(stem + ENDING) as file:
             file.write(artifact)
+        if text:
+            with atomic_write(stem + ".mlir") as file:
+                file.write(exported.mlir_module().encode())
         found = exported.platforms if not found else tuple(p for p in found if p in exported.platforms)
     return found
 

@@ -150,3 +150,10 @@ def test_what_cannot_be_exported_is_named(tmp_path, recwarn):
     Path(path + ".pdiparams").write_bytes(b"weights of another model")
     with pytest.raises(ValueError):
         paddle.jit.export_stablehlo(path)
+
+
+def test_text_beside_the_artifact(tmp_path):
+    path = str(tmp_path / "linear")
+    paddle.jit.save(paddle.nn.Linear(2, 1), path, [paddle.static.InputSpec([None, 2])])
+    paddle.jit.export_stablehlo(path, platforms="cpu", text=True)
+    assert "stablehlo.dot_general" in (tmp_path / "linear.mlir").read_text()
