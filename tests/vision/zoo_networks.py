@@ -81,7 +81,7 @@ def edge(name):
     """Height and width of a picture that every network with this name takes, as small as possible."""
     if name.startswith("svtr"):
         return 48, 320
-    if re.match("levit|googlenet|alexnet|alt_gvt|efficientformer|eva|mae|moco|pvt_(?!v2)", name):
+    if re.match("levit|googlenet|alexnet|alt_gvt|efficientformer|eva|mae|moco|pvt_(?!v2)|tnt_(base|small)$", name):
         return 224, 224
     found = re.search(r"_(224|256|336|384|448|512)$", name)
     size = int(found[1]) if found else 28 if "convmixer" in name else 96 if "inception" in name else 64
