@@ -15,6 +15,7 @@ import io
 import json
 import os
 import re
+import signal
 import socket
 import statistics
 import subprocess
@@ -160,6 +161,7 @@ def main() -> None:
     parser.add_argument("--clients", default="1,16,64")
     parser.add_argument("--json")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the servers end too
     servers = [s for s in SERVERS if s == "ours" or python_of("rivals")]
     rows = []
     with tempfile.TemporaryDirectory() as folder_name:

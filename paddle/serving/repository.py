@@ -101,7 +101,7 @@ def publish(prefix: Any, repository: Any, name: str) -> int:
 
     Example:
         >>> paddle.jit.save(paddle.nn.Linear(2, 3), "made/model", [paddle.static.InputSpec([None, 2])])
-        >>> paddle.serving.publish("made/model", "models", "small"), paddle.serving.publish("made/model", "models", "small")
+        >>> paddle.serving.publish("made/model", "models", "made"), paddle.serving.publish("made/model", "models", "made")
         (1, 2)
     """
     folder, start = os.path.split(os.fspath(prefix))
