@@ -301,7 +301,7 @@ class Writing:
 
 
 def _large(array: np.ndarray) -> bool:
-    return array.dtype.kind in "iu" and array.size > 0 and bool((np.abs(array.astype(object)) > 2**53).any())
+    return array.dtype.kind in "iu" and array.size > 0 and bool(np.any(np.abs(array.astype(object)) > 2**53))
 
 
 def _as_tensor(x: Any) -> Any:
