@@ -139,10 +139,13 @@ def rank_in(group: Group, rank: int, function: str, what: str) -> int:
     return group.ranks.index(rank)
 
 
+_USUAL = datetime.timedelta(minutes=30)  # stands for the time of the job, which PADDLE_PG_TIMEOUT changes
+
+
 def new_group(
     ranks: list[int] | None = None,
     backend: str | None = None,
-    timeout: datetime.timedelta = datetime.timedelta(minutes=30),
+    timeout: datetime.timedelta = _USUAL,
     nccl_comm_init_option: int = 0,
     nccl_config: Any = None,
 ) -> Group:
@@ -151,7 +154,7 @@ def new_group(
     Args:
         ranks: the ranks of the members, by default all.
         backend: a name that the group is to show.
-        timeout: how long its barriers and transfers wait.
+        timeout: how long its communication waits; by default as long as that of all processes (PADDLE_PG_TIMEOUT).
 
     Raises:
         ValueError: ranks that are no ranks, or come twice.
@@ -175,10 +178,13 @@ def new_group(
         raise errors.TypeError_(f"new_group: timeout must be a positive datetime.timedelta, got {timeout!r}")
     if len(ranks) > 1:
         world.current()
+    seconds = timeout.total_seconds()
+    if timeout is _USUAL and world.is_connected():
+        seconds = world.current().timeout
     number = next(_numbers)
     rank = ranks.index(own) if own in ranks else -1
     name = None if backend is None else str(backend).upper()
-    group = _groups[number] = Group(rank, number, ranks, timeout=timeout.total_seconds(), backend=name)
+    group = _groups[number] = Group(rank, number, ranks, timeout=seconds, backend=name)
     return group
 
 

@@ -340,7 +340,8 @@ class Controller:
             if failed is not None and self._revive(pod, failed):
                 continue
             if failed is not None:
-                return self._report(failed)
+                time.sleep(0.2)  # what it wrote last, and which others have failed
+                return self._report(pod.failed() or failed)
             if pod.done() and not over:
                 over = True
                 store.set(f"done/{now}/{self.index}", b"")
@@ -371,7 +372,6 @@ class Controller:
         return again
 
     def _report(self, failed: Container) -> int | None:
-        time.sleep(0.2)  # what the process wrote last
         code = exit_code(failed.process.returncode)  # type: ignore[union-attr]
         how = how_it_ended(failed)
         say(f"{failed.what} failed with {how}; the end of {failed.log}:")

@@ -110,7 +110,9 @@ class Pod:
                     time.sleep(0.1)
 
     def failed(self) -> Container | None:
-        return next((c for c in self.containers if c.process.poll() not in (None, 0)), None)  # type: ignore[union-attr]
+        """One that has failed; of several one that was killed, as the others fail because of it."""
+        found = [c for c in self.containers if c.process.poll() not in (None, 0)]  # type: ignore[union-attr]
+        return min(found, key=lambda c: c.process.returncode >= 0, default=None)  # type: ignore[union-attr]
 
     def done(self) -> bool:
         """Whether all trainers have ended well; then no server is needed any more, unless there are other machines."""
