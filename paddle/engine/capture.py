@@ -35,7 +35,7 @@ import threading
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -570,6 +570,8 @@ class Capture:
         def captured(*arrays):
             return _walk(steps, arrays, live, lambda unit, given: unit.call(*given))
 
+        compiled: Any
+        call: Callable
         try:
             if mesh is None:
                 compiled = jax.jit(rewritten(captured), donate_argnums=donated).lower(*specs).compile()
@@ -645,7 +647,7 @@ def _replay(steps: list[Step], inputs: list, live: tuple, wait: bool = False) ->
     return _walk(steps, inputs, live, call)
 
 
-def _walk(steps: list[Step], inputs: list, live: tuple, call: Callable) -> list:
+def _walk(steps: list[Step], inputs: Sequence, live: tuple, call: Callable) -> list:
     last: dict[int, int] = {}  # of each result: the step that reads it last
     for i, step in enumerate(steps):
         last.update(dict.fromkeys(step.sources, i))

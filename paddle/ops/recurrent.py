@@ -239,7 +239,12 @@ def _checked_lengths(lengths: Any, time: int, batch: int) -> Any:
             f"rnn: sequence_length must be int32 or int64 of shape {[batch]}, got "
             f"{lengths.dtype.name} of shape {list(lengths.shape)}"
         )
-    if not isinstance(lengths._value, ABSTRACT) and lengths.place.is_cpu_place() and batch and lengths._value.is_fully_addressable:
+    if (
+        not isinstance(lengths._value, ABSTRACT)
+        and lengths.place.is_cpu_place()
+        and batch
+        and lengths._value.is_fully_addressable
+    ):
         values = np.asarray(lengths._value)
         if values.min() < 0 or values.max() > time:
             raise errors.ValueError_(
