@@ -47,7 +47,7 @@ def started(folder, what, n, names):
             "import distributed_jobs as jobs, paddle.distributed as dist\n"
             f"if __name__ == '__main__':\n    dist.spawn(jobs.run, ({str(folder)!r}, {what!r}, {missing!r}), nprocs={n})\n"
         )
-        script = Path(folder) / "start.py"
+        script = Path(folder) / f"start_{what}_{n}.py"
         script.write_text(code)
         environment = {**FAST, **os.environ}
         environment["PYTHONPATH"] = os.pathsep.join([environment.get("PYTHONPATH", ""), str(HERE.parent), str(HERE)])
@@ -238,7 +238,11 @@ def main():
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--only", default="", help="kinds whose names contain one of these words")
     parser.add_argument("--devices", type=int, default=512)
-    parser.add_argument("--layouts", nargs="*", default=["dp=64,tp=8,micro=2", "dp=512"])
+    parser.add_argument(
+        "--layouts",
+        nargs="*",
+        default=["dp=64,tp=8,stage=3,micro=2", "dp=64,tp=8,stage=1,micro=8", "dp=16,tp=8,pp=4,stage=1,micro=32"],
+    )
     parser.add_argument("--keep", help="a folder for what processes find; what is there already is not measured again")
     args = parser.parse_args()
     parts = args.parts or ["correctness", "volume", "planner"]

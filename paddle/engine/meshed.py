@@ -24,7 +24,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
-from . import errors
+from . import errors, flags
 from .modes import modes
 
 LATE = 1.0  # seconds that what communicates may wait
@@ -237,8 +237,13 @@ def messages_in(text: str) -> list[tuple]:
 
 def keeps_order(mesh: Mesh | None) -> bool:
     """Whether collectives of different executables meet by their order: those of gloo do. (NCCL's would, but one process
-    cannot compile for GPUs alone, as XLA's tuning communicates; TPUs want the same program everywhere.)"""
-    return mesh is None or all(d.platform == "cpu" for d in mesh.devices.flat)
+    cannot compile for GPUs alone, as XLA's tuning communicates; TPUs want the same program everywhere.)
+    ``PADDLE_XLA_CAPTURE_COLLECTIVES=0`` says no."""
+    return (
+        mesh is None
+        or flags.switched_on("PADDLE_XLA_CAPTURE_COLLECTIVES")
+        and all(d.platform == "cpu" for d in mesh.devices.flat)
+    )
 
 
 def compiled(function: Callable, mesh: Mesh | None, donated: tuple[int, ...] = ()) -> Callable:

@@ -186,7 +186,7 @@ def going_astray(rank, seed):
     return both(run)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_processes_that_do_different_things(job, seed):
     found = job.run(going_astray, seed)
     compare([tuple({k: v for k, v in f.items() if "seen" not in k} for f in pair) for pair in found])
@@ -232,7 +232,7 @@ def ready_at_different_times(rank, late):
     return *both(run), counts
 
 
-@pytest.mark.parametrize("late", [0, 1])
+@pytest.mark.parametrize("late", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_processes_that_compile_at_different_times(job, late):
     found = job.run(ready_at_different_times, late)
     compare([f[:2] for f in found])

@@ -4,9 +4,10 @@ import contextlib
 
 import pytest
 
+import paddle
 from paddle.static import InputSpec
 
-from _servers import Server, Words, digits, saved
+from _servers import Server, Words, saved
 
 schemathesis = pytest.importorskip("schemathesis")
 
@@ -20,7 +21,7 @@ def test_openapi(tmp_path):
     from schemathesis import GenerationMode
 
     models = tmp_path / "models"
-    digits(models / "digits" / "1", max_batch=4)
+    saved(paddle.nn.Linear(4, 3), models / "small" / "1", [InputSpec([None, 4], "float32", "x")], max_batch=4)
     specs = [InputSpec([None, None], "int64", "ids"), InputSpec([None, None], "float32", "mask")]
     saved(Words(), models / "words" / "1", specs, lengths=[4], max_batch=2)
     for media in ("application/x-npy", "application/x-npz", "application/vnd.safetensors"):
@@ -35,7 +36,7 @@ def test_openapi(tmp_path):
                 cases = operation.as_strategy(generation_mode=mode)
 
                 @given(case=cases)
-                @settings(max_examples=40, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+                @settings(max_examples=20, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
                           suppress_health_check=list(HealthCheck))  # fmt: skip
                 def check(case):
                     nonlocal tried
@@ -48,6 +49,6 @@ def test_openapi(tmp_path):
 
                 with contextlib.suppress(Unsatisfiable):  # nothing that could be wrong
                     check()
-        assert tried > 150
+        assert tried > 80
         assert not [n for n in server.lines() if n["level"] == "error"]
         assert server.stop() == 0
