@@ -146,6 +146,18 @@ HEADER = struct.pack(">IIII", 2051, 2, 28, 28)
         (gzip.compress(struct.pack(">IIII", 2051, 2**32 - 1, 2**32 - 1, 28)), "promises"),
         (b"\x1f\x8b" + b"junk" * 20, "damaged"),
     ],
+    ids=[
+        "short",
+        "long",
+        "cut",
+        "cut header",
+        "empty",
+        "other type",
+        "text",
+        "labels",
+        "huge",
+        "no gzip",
+    ],  # gzip has the time
 )
 def test_damaged_files(tmp_path, data, words):
     path = tmp_path / "images.gz"
