@@ -132,7 +132,7 @@ class Server:
 
     def lines(self):
         """What it logged."""
-        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+        return [json.loads(line) for line in self.log.read_text().split("\n") if line.endswith("}")]
 
     def workers(self):
         """The ids of its processes."""
