@@ -89,12 +89,11 @@ def _decode(connection, number, processes):
 
 def _bare(processes):
     def make(library):
-        context = multiprocessing.get_context("spawn")
-        ends = []
-        for number in range(processes):
-            here, there = context.Pipe()
+        context = multiprocessing.get_context("fork")  # with the heap as it is in this process
+        pairs = [context.Pipe() for _ in range(processes)]
+        for number, (_, there) in enumerate(pairs):
             context.Process(target=_decode, args=(there, number, processes), daemon=True).start()
-            ends.append(here)
+        ends = [here for here, _ in pairs]
 
         def step():
             for end in ends:
