@@ -165,6 +165,7 @@ if os.environ["PADDLE_TRAINERS_NUM"] == "2":
 """
 
 
+@pytest.mark.slow
 def test_elastic_job_goes_on_with_the_nodes_that_remain(tmp_path):
     master = f"127.0.0.1:{free_ports(1, None)[0]}"
     flags = ("--nnodes", "1:2", "--master", master, "--elastic_timeout", "2")

@@ -28,6 +28,7 @@ def test_a_job_learns_the_same_over_both_transports(tmp_path):
     assert found[0] == found[1] and float(found[0]) < 1
 
 
+@pytest.mark.slow
 def test_actors(tmp_path):
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="error", namespace="paddle-xla")
     try:

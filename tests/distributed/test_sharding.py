@@ -139,7 +139,7 @@ def halves(rank):
     return _made[0]
 
 
-@pytest.mark.parametrize("kind", ["adam", "adamw"])
+@pytest.mark.parametrize("kind", [pytest.param("adam", marks=pytest.mark.slow), "adamw"])
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_curve_of_one_process(job, level, kind):
     want, end, _ = alone(kind)
@@ -205,7 +205,7 @@ def saved(rank, level, folder):
     return state(model)
 
 
-@pytest.mark.parametrize("level", ["os", "p_g_os"])
+@pytest.mark.parametrize("level", [pytest.param("os", marks=pytest.mark.slow), "p_g_os"])
 def test_states_are_those_of_one_process(job, level, tmp_path):
     _, want, _ = alone("adam", 5)
     for got in job.run(saved, level, str(tmp_path)):

@@ -58,7 +58,9 @@ def train(rank, mp, clip, compiled):
     return curve, first and first[0], weights(model), split_axes(model)
 
 
-@pytest.mark.parametrize("mp, clip, compiled", [(2, 0.2, False), (4, None, False), (2, 0.2, True)])
+@pytest.mark.parametrize(
+    "mp, clip, compiled", [pytest.param(2, 0.2, False, marks=pytest.mark.slow), (4, None, False), (2, 0.2, True)]
+)
 def test_training_equals_one_process(job, mp, clip, compiled):
     found = job.run(train, mp, clip, compiled)
     curve, first, end = one_process(STEPS, clip)
