@@ -1,9 +1,16 @@
+import signal
 import sys
+import threading
 
 import pytest
 
 import paddle
 from paddle.engine import capture
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's "&" has it ignored, and what tests start would too
 
 
 @pytest.fixture(autouse=True)
