@@ -313,6 +313,7 @@ def two(rank):
     return found
 
 
+@pytest.mark.slow
 def test_two_processes_equal_one(job):
     alone, net, _ = curve(program=False)
     size = sum(p.size for p in net.parameters())

@@ -85,6 +85,7 @@ def same(found, wanted):
         np.testing.assert_allclose(found[name], value, rtol=2e-5, atol=2e-6, err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_started_again(tmp_path, uninterrupted):
     job = start(tmp_path, "--nproc_per_node", "2", "--max_restart", "1", arguments=("--pause", "0.03"))
     log = tmp_path / "log" / "workerlog.1"

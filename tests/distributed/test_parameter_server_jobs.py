@@ -132,6 +132,7 @@ fleet.stop_worker()
 """
 
 
+@pytest.mark.slow
 def test_eager_training_of_two_workers(tmp_path):
     (tmp_path / "script.py").write_text(EAGER)
     ids = np.random.RandomState(0).randint(0, 30, (8, 6, 3))
