@@ -210,6 +210,7 @@ def unused(rank):
     return both(run)
 
 
+@pytest.mark.slow
 def test_a_parameter_that_one_process_uses_at_times(job):
     compare(job.run(unused))
 

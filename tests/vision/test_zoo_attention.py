@@ -41,6 +41,7 @@ def test_keys_and_shapes_are_those_of_timm(name):
 
 
 @pytest.mark.parametrize("name", sampled(KINDS))
+@pytest.mark.slow
 def test_results_are_those_of_the_original(name):
     size, options = (zoo_paddleclas.RUNS if name in PADDLECLAS else zoo_timm.RUNS)[name][:2]
     got = zoo_paddleclas.run(paddle, zoo_paddleclas.ours(paddle, name, num_classes=7, **options), name, size)
