@@ -19,6 +19,7 @@ from .store import TCPStore
 
 TIMEOUT = 1800.0  # seconds, the official default
 GRACE = 5.0  # seconds from the loss of another process to the end of this one
+PATIENCE = 5.0  # seconds that a process whose communication broke waits to learn which one ended
 LINGER = 600.0  # seconds that rank 0, without a launcher, waits at its end for the others at most
 
 
@@ -111,6 +112,7 @@ class World:
 _world: list[World] = []
 _failed: list[bool] = []
 _leaving: list[bool] = []
+_told = threading.Event()  # whether it was said which process ended without a word
 _held: list[Any] = []  # XLA's service, if this process holds it
 
 
@@ -191,6 +193,8 @@ def _watch_end(store: TCPStore, rank: int, launched: bool) -> None:
     def failed(kind: type, error: BaseException, trace: Any) -> None:
         _failed.append(True)
         before(kind, error, trace)
+        if "gloo" in str(error).lower() and not launched:  # the transport does not know who ended; the thread soon does
+            _told.wait(PATIENCE)
 
     sys.excepthook = failed
     atexit.register(_end, os.getpid())
@@ -212,6 +216,7 @@ def _watch_others(store: TCPStore, rank: int, launched: bool) -> None:
         where = f", which waits in {call}," if call else ""
         print(f"[paddle-xla] {lost} has ended unexpectedly; this process, rank {rank}{where} ends too", file=sys.stderr)
         sys.stderr.flush()
+    _told.set()
     time.sleep(GRACE)  # to say what it has to say
     if _world and not _leaving:
         os._exit(1)
