@@ -13,8 +13,8 @@ from jax.scipy.special import xlog1py, xlogy
 
 from ..engine import errors
 from ..engine.tensor import Tensor
+from ..ops.checks import satisfies
 from ..ops.manipulation import cast
-from ..ops.math import _all
 from .distribution import Distribution, ExponentialFamily, formula, parameters_of, sampler
 
 
@@ -70,7 +70,7 @@ class Bernoulli(ExponentialFamily):
         Raises:
             ValueError: a temperature that is not positive.
         """
-        if not _all(temperature, lambda t: np.asarray(t) > 0):
+        if not satisfies(temperature, lambda t: np.asarray(t) > 0):
             raise errors.ValueError_(f"Bernoulli: temperature must be positive, got {temperature}")
         return self._logistic(shape) / temperature
 
@@ -389,7 +389,7 @@ class Categorical(Distribution):
             IndexError: no such category (looked for on the CPU).
         """
         n = self.logits.shape[-1]
-        if not _all(self._value(value), lambda k: (k >= -n) & (k < n)):
+        if not satisfies(self._value(value), lambda k: (k >= -n) & (k < n)):
             raise errors.IndexError_(f"Categorical: the categories are from 0 to {n - 1}, value has others")
         return self._log_weights(value)
 

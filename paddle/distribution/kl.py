@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.lax import digamma, lgamma
 from jax.scipy.special import xlog1py, xlogy
 
 from ..engine import errors
-from ..ops.math import _all, _readable
+from ..ops.checks import host_value, satisfies
 from .continuous_bernoulli import ContinuousBernoulli, log_normalizer, log_odds, mean
 from .discrete import Bernoulli, Binomial, Categorical, Geometric, Multinomial, Poisson, binomial_mean
 from .distribution import Distribution, ExponentialFamily, _over_event, between, sum_last
@@ -126,7 +125,8 @@ def _equal_binomial(total_count, probs, total_count_q, probs_q):
 @register_kl(Binomial, Binomial)
 def _binomials(p, q):
     """A formula where the numbers of trials are equal (or not known, while a function is compiled), else a sum."""
-    equal = _all(p.total_count, lambda n: not _readable(q.total_count) or (n == np.asarray(q.total_count._value)))
+    other = host_value(q.total_count)
+    equal = other is None or satisfies(p.total_count, lambda n: n == other)
     return _equal_binomial(p, q) if equal else _binomial(p, q)
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from ..engine import errors
 from ..engine.modes import no_grad
-from ..ops.math import _all
+from ..ops.checks import satisfies
 from .distribution import Distribution, broadcast, formula, parameters_of, sampler, seeded
 
 _LOG_2PI = math.log(2 * math.pi)
@@ -260,7 +260,7 @@ class StudentT(Distribution):
         self.name = name or "StudentT"
         super().__init__(self._set(df=df, loc=loc, scale=scale))
         for parameter in ("df", "scale"):
-            if not _all(getattr(self, parameter), lambda elements: ~(elements < 0)):
+            if not satisfies(getattr(self, parameter), lambda elements: ~(elements < 0)):
                 raise errors.ValueError_(f"StudentT: the elements of {parameter} cannot be negative")
 
     @property

@@ -12,8 +12,8 @@ from jax.scipy.linalg import solve_triangular
 
 from ..engine import errors
 from ..engine.op import op
+from ..ops.checks import satisfies
 from ..ops.decomposition import cholesky
-from ..ops.math import _all
 from .distribution import Distribution, formula, parameters_of, sampler
 
 _LOG_2PI = math.log(2 * math.pi)
@@ -167,7 +167,7 @@ class LKJCholesky(Distribution):
             raise errors.ValueError_(f"LKJCholesky: sample_method must be 'onion' or 'cvine', got {sample_method!r}")
         self.dim, self.sample_method = int(dim), sample_method
         super().__init__(self._set(concentration=concentration), (self.dim, self.dim))
-        if not _all(self.concentration, lambda elements: elements > 0):
+        if not satisfies(self.concentration, lambda elements: elements > 0):
             raise errors.ValueError_("LKJCholesky: concentration must be positive")
 
     @sampler

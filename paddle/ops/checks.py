@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.deferred import Deferred
+from ..engine.place import HostArray
 from ..engine.tensor import Tensor
 from ..engine.value import ABSTRACT
 
@@ -19,9 +21,17 @@ def host_value(x: Tensor) -> np.ndarray | None:
     value = x._raw
     if value.__class__ is Deferred:
         value = value.peek()
-    if not isinstance(value, jax.Array) or isinstance(value, ABSTRACT) or not value.size or not x.place.is_cpu_place():
+    looked_at = isinstance(value, (jax.Array, HostArray)) and not isinstance(value, ABSTRACT)
+    if not looked_at or not value.size or not x.place.is_cpu_place():
         return None
     return np.asarray(value) if value.is_fully_addressable else None
+
+
+def satisfies(x: Any, condition: Callable) -> bool:
+    """Whether the elements of an operand satisfy a condition; True where looking is impossible or slow."""
+    if isinstance(x, Tensor):
+        x = host_value(x)
+    return x is None or bool(np.all(condition(x)))
 
 
 def check_ids(

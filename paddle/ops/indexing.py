@@ -20,6 +20,7 @@ from ..engine.modes import modes, set_mode
 from ..engine.op import op
 from ..engine.tensor import Tensor, _make
 from ..engine.value import ABSTRACT, Dim, Held, Value, at_least
+from .checks import host_value
 
 
 def _is_mask(item: Any) -> bool:
@@ -300,10 +301,8 @@ def _traced(item: Any) -> bool:
 def _check_range(index: Any, n: int, axis: int) -> None:
     """IndexError for an index that XLA would silently clamp; only where looking is cheap, that is on the CPU."""
     if isinstance(index, Tensor):
-        if isinstance(index._raw, ABSTRACT) or not index.place.is_cpu_place():
-            return
-        index = index._value
-        if not index.is_fully_addressable:
+        index = host_value(index)
+        if index is None:
             return
     array = np.asarray(index)
     if array.size == 0 or isinstance(n, Dim):

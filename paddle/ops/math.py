@@ -13,7 +13,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import operand, promote, promote_alike, promote_float
 from ..engine.tensor import Tensor
-from ..engine.value import ABSTRACT
+from .checks import host_value, satisfies
 
 
 def binary(*names: str, **metadata):
@@ -227,26 +227,9 @@ def _is_whole(x) -> bool:
     return _is_int(x) or hasattr(x, "dtype") and (x._value if isinstance(x, Tensor) else x).dtype == bool
 
 
-def _readable(x: Tensor) -> bool:
-    """Whether a tensor has a value, and one that is cheap to look at."""
-    value = x._value
-    if not isinstance(value, jax.Array) or isinstance(value, ABSTRACT):
-        return False
-    return x.place.is_cpu_place() and value.is_fully_addressable
-
-
-def _all(x, condition) -> bool:
-    """Whether the elements of an operand satisfy a condition; True where looking is not possible or not cheap."""
-    if isinstance(x, Tensor):
-        if not _readable(x):
-            return True
-        x = np.asarray(x._value)
-    return builtins.bool(np.all(condition(x)))
-
-
 def _check_divisor(name: str, x, y) -> None:
     """ValueError for an integer zero as divisor, which XLA would divide by without a word."""
-    if _is_whole(x) and _is_whole(y) and not _all(y, lambda divisor: divisor != 0):
+    if _is_whole(x) and _is_whole(y) and not satisfies(y, lambda divisor: divisor != 0):
         raise errors.ValueError_(f"{name}: integer division by zero")
 
 
@@ -295,7 +278,7 @@ def pow(x, y):
     if isinstance(y, (int, float)) and -4 <= y <= 8 and y == int(y) and isinstance(x, Tensor):
         if x.dtype.is_differentiable or x.dtype.is_integer and y >= 0 and isinstance(y, int):
             return _integer_pow(x, int(y))
-    if _is_int(x) and _is_int(y) and not _all(y, lambda exponent: exponent >= 0):
+    if _is_int(x) and _is_int(y) and not satisfies(y, lambda exponent: exponent >= 0):
         raise errors.ValueError_("pow: integers to the power of negative integers are no integers; use floats")
     return _pow(x, y)
 
@@ -394,7 +377,8 @@ def clip(x, min=None, max=None):
 def _number(bound):
     """A bound as a number; None where it cannot be read, or not cheaply."""
     if isinstance(bound, Tensor):
-        return bound.item() if _readable(bound) else None
+        array = host_value(bound)
+        return None if array is None else array.item()
     return bound.item() if isinstance(bound, np.ndarray) else bound
 
 

@@ -15,7 +15,7 @@ from ..engine.dtype import to_dtype
 from ..engine.executable import Frozen
 from ..engine.op import api, op
 from ..engine.tensor import Tensor
-from ..engine.value import ABSTRACT
+from .checks import host_value
 from .creation import full_like, placed, shape_of
 from .manipulation import ints_of, star, tensor_of
 
@@ -314,9 +314,9 @@ def randperm(n, dtype="int64", *, device=None, requires_grad=False, pin_memory=F
 
 def _values(name: str, x: Any, low: float, high: float, argument: str) -> None:
     """ValueError for values outside of [low, high], where looking is cheap: on the CPU."""
-    value = x._value
-    if value.size and not isinstance(value, ABSTRACT) and x.place.is_cpu_place() and value.is_fully_addressable:
-        array = np.asarray(value).astype("float64")
+    array = host_value(x)
+    if array is not None:
+        array = array.astype("float64")
         if not ((array >= low) & (array <= high)).all():
             raise errors.ValueError_(
                 f"{name}: {argument} must be from {low:g} to {high:g}, got values from {array.min()} to {array.max()}"
@@ -389,8 +389,9 @@ def multinomial(x, num_samples=1, replacement=False):
             f"multinomial: {number} samples without replacement need as many categories, x has {categories}"
         )
     _values("multinomial", x, 0, float("inf"), "weights")
-    if not isinstance(x._raw, ABSTRACT) and x.place.is_cpu_place() and x._value.is_fully_addressable:
-        weighted = (np.asarray(x._value) > 0).sum(-1)
+    weights = host_value(x)
+    if weights is not None:
+        weighted = (weights > 0).sum(-1)
         if (weighted < (1 if replacement else number)).any():
             raise errors.ValueError_(
                 f"multinomial: each row needs {1 if replacement else number} categories with a weight above 0"

@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from ..engine import errors
 from ..engine.op import op
 from ..engine.tensor import Tensor
-from ..engine.value import ABSTRACT
+from .checks import host_value
 
 nn_op = functools.partial(op, method=False, export=False)
 
@@ -239,17 +238,11 @@ def _checked_lengths(lengths: Any, time: int, batch: int) -> Any:
             f"rnn: sequence_length must be int32 or int64 of shape {[batch]}, got "
             f"{lengths.dtype.name} of shape {list(lengths.shape)}"
         )
-    if (
-        not isinstance(lengths._value, ABSTRACT)
-        and lengths.place.is_cpu_place()
-        and batch
-        and lengths._value.is_fully_addressable
-    ):
-        values = np.asarray(lengths._value)
-        if values.min() < 0 or values.max() > time:
-            raise errors.ValueError_(
-                f"rnn: sequence_length must be between 0 and the {time} steps of the input, got {values.tolist()}"
-            )
+    values = host_value(lengths)
+    if values is not None and (values.min() < 0 or values.max() > time):
+        raise errors.ValueError_(
+            f"rnn: sequence_length must be between 0 and the {time} steps of the input, got {values.tolist()}"
+        )
     return lengths
 
 

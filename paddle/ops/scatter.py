@@ -15,6 +15,7 @@ from ..engine.place import put
 from ..engine.tensor import Tensor, _make
 from ..engine.value import ABSTRACT, Dim, Value
 from .axes import axis_of
+from .checks import host_value
 from .creation import clone, full, zeros
 from .expansion import broadcast_to
 from .manipulation import alike, common_shape, flatten, reshape, tensor_of, unsqueeze
@@ -34,12 +35,9 @@ def index_of(name: str, index: Any, argument: str = "index") -> Tensor:
 def check_range(name: str, index: Tensor, n: int, argument: str = "index", low: int | None = None) -> None:
     """IndexError for an index outside [low, n), low being -n by default. Only where looking is cheap, for values on
     the CPU; elsewhere a read out of range gives NaN and a write is dropped."""
-    value = index._value
-    if value.size == 0 or isinstance(value, ABSTRACT) or isinstance(n, Dim) or not index.place.is_cpu_place():
+    array = None if isinstance(n, Dim) else host_value(index)
+    if array is None:
         return
-    if not value.is_fully_addressable:
-        return
-    array = np.asarray(value)
     smallest, largest = array.min(), array.max()
     low = -n if low is None else low
     if smallest < low or largest >= n:
@@ -151,12 +149,9 @@ def _check_vectors(name: str, shape: tuple[int, ...], index: Any) -> None:
             f"{name}: the last axis of index must have at most {len(shape)} elements, one for "
             f"each axis of x, got shape {list(index.shape)}"
         )
-    value = index._value
-    if value.size == 0 or isinstance(value, ABSTRACT) or not index.place.is_cpu_place():
+    array = host_value(index)
+    if array is None:
         return
-    if not value.is_fully_addressable:
-        return
-    array = np.asarray(value)
     bounds = np.array([np.iinfo(np.int64).max if isinstance(n, Dim) else n for n in shape[: array.shape[-1]]])
     bad = (array < -bounds) | (array >= bounds)
     if bad.any():

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..engine import errors
 from ..engine.op import api, op
+from .checks import satisfies
 from .fourier import _fourier, _wide, complex_type
 from .manipulation import cast, tensor_of
-from .math import _all
 
 
 def _positive(name: str, argument: str, value: Any, most: int | None = None) -> int:
@@ -270,6 +270,6 @@ def istft(
         length,
         bool(return_complex),
     )
-    if not _all(least, lambda weight: weight > 1e-11):
+    if not satisfies(least, lambda weight: weight > 1e-11):
         raise errors.ValueError_("istft: the windows do not cover every element of the signal; it cannot be restored")
     return out

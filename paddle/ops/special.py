@@ -13,7 +13,7 @@ from ..engine import errors
 from ..engine.op import api, op
 from ..engine.promotion import as_float, promote
 from ..engine.tensor import Tensor
-from .math import _all
+from .checks import satisfies
 
 # ---- error functions ----
 
@@ -191,7 +191,7 @@ def _check_incomplete(name: str, x, y) -> None:
     for parameter, value in (("x", x), ("y", y)):
         if not isinstance(value, Tensor) or not value.dtype.is_floating:
             raise errors.TypeError_(f"{name}: {parameter} must be a floating tensor, got {errors.describe(value)}")
-        if not _all(value, lambda elements: elements >= 0):
+        if not satisfies(value, lambda elements: elements >= 0):
             raise errors.ValueError_(f"{name}: the elements of {parameter} must not be negative or NaN")
 
 
