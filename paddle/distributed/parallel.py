@@ -16,6 +16,7 @@ from .communication.collectives import fill, run
 from .communication.group import Group, get_rank, get_world_size, group_of, is_initialized, rank_in, start_global_group
 from .reducer import MEGABYTE, Reducer
 from .world import ParallelEnv
+from .wrapper import Wrapper
 
 __all__ = [
     "DataParallel",
@@ -98,7 +99,7 @@ def _parameters_of(layer: Layer, into: dict[int, Tensor]) -> dict[int, Tensor]:
     return into
 
 
-class DataParallel(Layer):
+class DataParallel(Wrapper):
     """Trains a layer on the data of several processes: each computes with its own batches, and `backward()` leaves in
     `.grad` the averages over all of them.
 
@@ -218,22 +219,6 @@ class DataParallel(Layer):
 
     def apply_collective_grads(self) -> None:
         """Nothing: `backward()` has averaged the gradients."""
-
-    def state_dict(
-        self, destination: Any = None, include_sublayers: bool = True, structured_name_prefix: str = ""
-    ) -> dict[str, Any]:
-        """The state of the layer inside, under its own names."""
-        return self._layers.state_dict(destination, include_sublayers, structured_name_prefix)
-
-    def set_state_dict(self, state_dict: dict[str, Any], use_structured_name: bool = True) -> Any:
-        """Load such a state."""
-        return self._layers.set_state_dict(state_dict, use_structured_name)
-
-    def sharded_state_dict(self, structured_name_prefix: str = "") -> dict[str, Any]:
-        """The state of the layer inside as parts of whole tensors."""
-        return self._layers.sharded_state_dict(structured_name_prefix)
-
-    set_dict = load_dict = set_state_dict
 
 
 def build_groups(vars: list[Tensor], group_size: int) -> list[list]:

@@ -2,8 +2,6 @@
 placements: over faked devices against one device, and recorded results of the official package."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from paddle.distributed.auto_parallel import placement_type as kinds
 from paddle.engine.modes import modes
 
 from _jobs import raised
+from _launched import on_devices
 
 HEAD = """
 import numpy as np, paddle, paddle.distributed as dist, paddle.nn.functional as F
@@ -23,18 +22,12 @@ rs = np.random.RandomState(0)
 """
 
 
-def on_devices(folder, code, n=4):
-    (folder / "run.py").write_text(HEAD + code)
-    environment = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count={n}"}
-    done = subprocess.run(
-        [sys.executable, "run.py"], cwd=folder, capture_output=True, text=True, timeout=200, env=environment
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+def on_four_devices(folder, code):
+    return on_devices(folder, HEAD + code, 4)
 
 
 def test_engine_step_by_step(tmp_path):
-    on_devices(
+    on_four_devices(
         tmp_path,
         """
 class Net(paddle.nn.Layer):
@@ -100,7 +93,7 @@ else:
 
 @pytest.mark.slow
 def test_convolution_and_attention_of_cut_tensors(tmp_path):
-    on_devices(
+    on_four_devices(
         tmp_path,
         """
 from paddle.distributed.auto_parallel.ring import shard_seq_load_balance, unshard_seq_load_balance
@@ -113,8 +106,13 @@ for stride, pad, k, dilation in (([1, 1], [1, 1], 3, 1), ([2, 2], [0, 0], 2, 1),
     cut = dist.shard_tensor(x.detach(), mesh, [dist.Shard(3)], stop_gradient=False)
     out = auto.RingConv2d.apply(cut, w, b, stride, pad, None, dilation)
     assert out.placements == [dist.Shard(3)]
-    for have, want in zip([out, *paddle.grad([out], [cut, w, b], [g])], [ref, *paddle.grad([ref], [x, w, b], [g])]):
-        np.testing.assert_allclose(have.numpy(), want.numpy(), rtol=1e-4, atol=1e-4)
+    class context: pass
+    again = auto.RingConv2d.forward(context, cut, w, b, stride, pad, padding_algorithm=None, dilation=dilation)
+    wanted = [ref, *paddle.grad([ref], [x, w, b], [g])]
+    for found in ([out, *paddle.grad([out], [cut, w, b], [g])], [again, *auto.RingConv2d.backward(context, g)]):
+        for have, want in zip(found, wanted):
+            np.testing.assert_allclose(have.numpy(), want.numpy(), rtol=1e-4, atol=1e-4)
+    assert again.stop_gradient
 mask = rs.randn(2, 1, 16, 16).astype("float32")
 for causal, masked in ((False, False), (True, False), (False, True)):
     arrays = [rs.randn(2, 16, 2, 8).astype("float32") for _ in range(3)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from ...autograd import PyLayer, grad, no_grad
@@ -19,32 +21,38 @@ from .process_mesh import ProcessMesh
 
 
 class _Composed(PyLayer):
-    """A PyLayer whose `apply` is a function of operators, so that derivatives of any order and programs work."""
-
-    @staticmethod
-    def run(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
+    """A PyLayer whose `forward` is made of operators, so that `apply` is simply this function, with derivatives of any order
+    and a place in programs."""
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        return cls.run(*args, **kwargs)
+        return cls.forward(None, *args, **kwargs)
 
     @classmethod
-    def _forward(cls, ctx: Any, *args: Any) -> Any:
-        ctx.arguments = args
-        with no_grad():
-            return cls.run(*args)
-
-    @classmethod
-    def _backward(cls, ctx: Any, given: Tensor) -> Any:
-        leaves = [a for a in ctx.arguments if isinstance(a, Tensor) and a.is_floating_point()]
+    def _gradients(cls, ctx: Any, given: Tensor) -> tuple:
+        args, kwargs = ctx.arguments
+        leaves = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor) and a.is_floating_point()]
+        copies = {id(a): a.detach() for a in leaves}
+        for copy in copies.values():
+            copy.stop_gradient = False
+        args, kwargs = [copies.get(id(a), a) for a in args], {k: copies.get(id(a), a) for k, a in kwargs.items()}
         with set_mode(grad=True):
-            copies = {id(a): a.detach() for a in leaves}
-            for copy in copies.values():
-                copy.stop_gradient = False
-            out = cls.run(*[copies.get(id(a), a) if isinstance(a, Tensor) else a for a in ctx.arguments])
-            found = grad([out], list(copies.values()), [given], allow_unused=True)
+            found = grad([cls.forward(None, *args, **kwargs)], list(copies.values()), [given], allow_unused=True)
         return tuple(found)
+
+
+def _by_hand(forward: Callable) -> Callable:
+    """With a context, a call of `forward` leaves no place on the tape, and the context what `backward` needs."""
+
+    @functools.wraps(forward)
+    def called(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        if ctx is None:
+            return forward(ctx, *args, **kwargs)
+        ctx.arguments = args, kwargs
+        with no_grad():
+            return forward(ctx, *args, **kwargs)
+
+    return called
 
 
 class RingConv2d(_Composed):
@@ -65,7 +73,9 @@ class RingConv2d(_Composed):
     """
 
     @staticmethod
-    def run(
+    @_by_hand
+    def forward(
+        ctx: Any,
         x: Tensor,
         weight: Tensor,
         bias: Tensor | None = None,
@@ -77,6 +87,7 @@ class RingConv2d(_Composed):
         data_format: str = "NCHW",
         channel_dim: int = 1,
     ) -> Tensor:
+        """The convolution."""
         if not isinstance(x, Tensor) or not is_dist(x) or x.ndim != 4:
             raise errors.ValueError_(
                 f"RingConv2d: x must be a distributed tensor of four axes, got {errors.describe(x)}"
@@ -93,28 +104,9 @@ class RingConv2d(_Composed):
         return reshard(found, mesh, placements) if fits else found
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        weight: Tensor,
-        bias: Tensor | None = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        padding_algorithm: str | None = None,
-        dilation: Any = 1,
-        groups: int = 1,
-        data_format: str = "NCHW",
-        channel_dim: int = 1,
-    ) -> Tensor:
-        """The convolution, without a place on the tape."""
-        return RingConv2d._forward(
-            ctx, x, weight, bias, stride, padding, padding_algorithm, dilation, groups, data_format, channel_dim
-        )
-
-    @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Any:
         """The gradients of x, weight and, where there is one, bias."""
-        return RingConv2d._backward(ctx, grad_out)
+        return RingConv2d._gradients(ctx, grad_out)
 
 
 # ---- attention ----
@@ -176,7 +168,9 @@ class RingFlashAttention(_Composed):
     """
 
     @staticmethod
-    def run(
+    @_by_hand
+    def forward(
+        ctx: Any,
         query: Tensor,
         key: Tensor,
         value: Tensor,
@@ -186,6 +180,7 @@ class RingFlashAttention(_Composed):
         fixed_seed_offset: Any = None,
         training: bool = True,
     ) -> Tensor:
+        """The attention."""
         name = "RingFlashAttention"
         if dropout > 0:
             raise errors.NotImplemented_(f"{name}: dropout")
@@ -210,26 +205,9 @@ class RingFlashAttention(_Composed):
         return reshard(index_select(out, _order(query.shape[1], parts, False), 1), mesh, placements)
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        attn_mask: Tensor | None = None,
-        dropout: float = 0.0,
-        is_causal: bool = False,
-        fixed_seed_offset: Any = None,
-        training: bool = True,
-    ) -> Tensor:
-        """The attention, without a place on the tape."""
-        return RingFlashAttention._forward(
-            ctx, query, key, value, attn_mask, dropout, is_causal, fixed_seed_offset, training
-        )
-
-    @staticmethod
     def backward(ctx: Any, out_grad: Tensor) -> Any:
         """The gradients of query, key and value."""
-        return RingFlashAttention._backward(ctx, out_grad)[:3]
+        return RingFlashAttention._gradients(ctx, out_grad)[:3]
 
 
 def _summed(placements: list) -> list:

@@ -19,6 +19,7 @@ from ..auto_parallel.placement_type import Partial, Replicate, Shard
 from ..auto_parallel.process_mesh import ProcessMesh
 from ..auto_parallel.sharded_optimizer import _move_to, with_sharding
 from ..communication.group import Group, group_of
+from ..wrapper import Wrapper
 
 
 @dataclass
@@ -38,7 +39,7 @@ class OffloadPolicy:
     pin_memory: bool = True
 
 
-class FullyShard(Layer):
+class FullyShard(Wrapper):
     """A model that each process calls with its own batch and of which each keeps a part; made by `fully_shard`.
 
     Tensors given to it are parts, along their first axis, of a batch of all; so are its results, and a scalar result is
@@ -47,7 +48,7 @@ class FullyShard(Layer):
 
     def __init__(self, layer: Layer, mesh: ProcessMesh):
         super().__init__()
-        self._layer, self._mesh = layer, mesh
+        self._layers, self._mesh = layer, mesh
 
     def _joined(self, x: Any) -> Any:
         if not isinstance(x, Tensor) or is_dist(x):
@@ -66,19 +67,7 @@ class FullyShard(Layer):
             raise errors.NotImplemented_("fully_shard: a batch of each process inside of to_static; give a mesh")
         leaf = lambda x: isinstance(x, Tensor)  # noqa: E731
         inputs, kwargs = jax.tree.map(self._joined, (inputs, kwargs), is_leaf=leaf)
-        return jax.tree.map(self._parted, self._layer(*inputs, **kwargs), is_leaf=leaf)
-
-    def state_dict(
-        self, destination: Any = None, include_sublayers: bool = True, structured_name_prefix: str = ""
-    ) -> dict[str, Any]:
-        """The state of the model inside, under its own names."""
-        return self._layer.state_dict(destination, include_sublayers, structured_name_prefix)
-
-    def set_state_dict(self, state_dict: dict[str, Any], use_structured_name: bool = True) -> Any:
-        """Load such a state."""
-        return self._layer.set_state_dict(state_dict, use_structured_name)
-
-    set_dict = load_dict = set_state_dict
+        return jax.tree.map(self._parted, self._layers(*inputs, **kwargs), is_leaf=leaf)
 
 
 @errors.clean

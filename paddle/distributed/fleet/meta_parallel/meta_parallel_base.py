@@ -6,11 +6,12 @@ from typing import Any
 
 from ....engine import errors
 from ....nn.layer import Layer
+from ...wrapper import Wrapper
 
 __all__: list[str] = []
 
 
-class MetaParallelBase(Layer):
+class MetaParallelBase(Wrapper):
     """A model around another one that prepares its parameters for training with other processes.
 
     Args:
@@ -46,20 +47,10 @@ class MetaParallelBase(Layer):
     def _post_forward(self, output: Any) -> None:
         pass
 
-    def state_dict(
-        self, destination: Any = None, include_sublayers: bool = True, structured_name_prefix: str = ""
-    ) -> dict[str, Any]:
-        """The state of the model inside, under its own names."""
-        return self._layers.state_dict(destination, include_sublayers, structured_name_prefix)
-
     def set_state_dict(self, state_dict: dict[str, Any], use_structured_name: bool = True) -> Any:
         """Load such a state, or an official one, whose names begin with "_layers."."""
         if state_dict and all(name.startswith("_layers.") for name in state_dict):
             state_dict = {name.removeprefix("_layers."): value for name, value in state_dict.items()}
-        return self._layers.set_state_dict(state_dict, use_structured_name)
-
-    def sharded_state_dict(self, structured_name_prefix: str = "") -> dict[str, Any]:
-        """The state of the layer inside as parts of whole tensors."""
-        return self._layers.sharded_state_dict(structured_name_prefix)
+        return super().set_state_dict(state_dict, use_structured_name)
 
     set_dict = load_dict = set_state_dict

@@ -10,11 +10,12 @@ from ....engine import errors
 from ....engine.modes import modes, set_mode
 from ....engine.tensor import Tensor
 from ....nn.layer import Layer
+from ...wrapper import Wrapper
 
 __all__: list[str] = []
 
 
-class MixPrecisionLayer(Layer):
+class MixPrecisionLayer(Wrapper):
     """A layer whose parameters collect their gradients in float32, as `main_grad`; `grad` is None after a backward.
 
     Args:
@@ -81,18 +82,6 @@ class MixPrecisionLayer(Layer):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self._layers(*inputs, **kwargs)
-
-    def state_dict(
-        self, destination: Any = None, include_sublayers: bool = True, structured_name_prefix: str = ""
-    ) -> dict[str, Any]:
-        """The state of the layer inside, under its own names."""
-        return self._layers.state_dict(destination, include_sublayers, structured_name_prefix)
-
-    def set_state_dict(self, state_dict: dict[str, Any], use_structured_name: bool = True) -> Any:
-        """Load such a state."""
-        return self._layers.set_state_dict(state_dict, use_structured_name)
-
-    set_dict = load_dict = set_state_dict
 
 
 class MixPrecisionOptimizer:

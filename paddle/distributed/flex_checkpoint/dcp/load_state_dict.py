@@ -85,13 +85,9 @@ def load_state_dict(
     """
     if comm_method not in _METHODS:
         raise errors.ValueError_(f"{NAME}: comm_method must be one of {_METHODS}, got {comm_method!r}")
-    check_id(unique_id, NAME)
-    wait_for_saves()
-    group, takes_part = members(process_group, NAME)
+    group, takes_part = _met(process_group, unique_id, NAME)
     if not takes_part:
         return
-    if group is not None:
-        barrier(group)
     if aoa_config is None:
         agree(group, NAME, lambda: _load(state_dict, path, unique_id, mw_name_compatibility, safetensors))
         return
@@ -215,13 +211,9 @@ def merge_sharded_state_dict(
         [1.0, 1.0]
     """
     function = "merge_sharded_state_dict"
-    check_id(unique_id, function)
-    wait_for_saves()
-    group, takes_part = members(process_group, function)
+    group, takes_part = _met(process_group, unique_id, function)
     if not takes_part:
         return
-    if group is not None:
-        barrier(group)
     rank, size = (0, 1) if group is None else (group.rank, group.nranks)
     name = f"{safetensor_prefix}-{rank + 1:05d}-of-{size:05d}.safetensors"
     ends = tuple(skip_postfix_list)
@@ -258,6 +250,16 @@ def _parts_of(known: dict[str, list[LocalTensorMetadata]]) -> dict[str, list[Sha
         key: [ShardedWeightDesc(key, p.local_shape, _whole(parts), p.global_offset, p.dtype) for p in parts]
         for key, parts in known.items()
     }
+
+
+def _met(process_group: Group | None, unique_id: Any, function: str) -> tuple[Group | None, bool]:
+    """`members`, which have written what they had to and now read together."""
+    check_id(unique_id, function)
+    wait_for_saves()
+    group, takes_part = members(process_group, function)
+    if group is not None:
+        barrier(group)
+    return group, takes_part
 
 
 def _wanted(state_dict: dict) -> list[ShardedWeightDesc]:

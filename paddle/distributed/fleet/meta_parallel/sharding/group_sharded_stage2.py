@@ -8,11 +8,14 @@ from .....engine import errors
 from .....nn.layer import Layer
 from ....communication.collectives import fill, run
 from ....communication.group import Group
+from ....wrapper import Wrapper
 from .group_sharded_optimizer_stage2 import ShardedSteps
 
 
-class ShardedLayer(Layer):
+class ShardedLayer(Wrapper):
     """What the models of sharding have in common: attributes and states are those of the layer inside."""
+
+    _inside = "_layer"
 
     def __init__(self, layer: Layer, group: Group, copies: Group | None, sync_buffers: bool, agreed: Any = ()):
         if not isinstance(layer, Layer):
@@ -35,18 +38,6 @@ class ShardedLayer(Layer):
         if self._syncs:
             self._share(_running(self._layer))
         return self._layer(*inputs, **kwargs)
-
-    def state_dict(
-        self, destination: Any = None, include_sublayers: bool = True, structured_name_prefix: str = ""
-    ) -> dict[str, Any]:
-        """The state of the layer inside, under its own names."""
-        return self._layer.state_dict(destination, include_sublayers, structured_name_prefix)
-
-    def set_state_dict(self, state_dict: dict[str, Any], use_structured_name: bool = True) -> Any:
-        """Load such a state."""
-        return self._layer.set_state_dict(state_dict, use_structured_name)
-
-    set_dict = load_dict = set_state_dict
 
     def __getattr__(self, name: str) -> Any:
         try:
