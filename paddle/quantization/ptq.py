@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 
-from .config import QuantConfig
 from .quantize import Quantization
 
 
@@ -23,9 +22,6 @@ class PTQ(Quantization):
         >>> ptq.convert(net)(paddle.ones([1, 2])).shape
         [1, 2]
     """
-
-    def __init__(self, config: QuantConfig):
-        super().__init__(config)
 
     def quantize(self, model, inplace=False):
         """The model with observers; run it on some data, then `convert` it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 
-from .config import QuantConfig
 from .quantize import Quantization
 
 
@@ -24,9 +23,6 @@ class QAT(Quantization):
         >>> type(net[0]).__name__
         'QuantedLinear'
     """
-
-    def __init__(self, config: QuantConfig):
-        super().__init__(config)
 
     def quantize(self, model, inplace=False):
         """The model with quanters.
