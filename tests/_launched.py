@@ -23,6 +23,19 @@ def launch(folder, script, *arguments, flags=(), **more):
     )
 
 
+def on_devices(folder, code, n=8):
+    """Run code in a process that has n faked devices and finds the test modules; what it printed."""
+    (folder / "run.py").write_text(code)
+    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests" / "distributed")))
+    flags = f"--xla_force_host_platform_device_count={n}"
+    done = subprocess.run(
+        [sys.executable, "run.py"], cwd=folder, capture_output=True, text=True, timeout=280,
+        env={**os.environ, "XLA_FLAGS": flags, "PYTHONPATH": paths},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
 def finish(process, timeout=200):
     try:
         out, err = process.communicate(timeout=timeout)

@@ -1,10 +1,5 @@
 """Partial tensors of every kind and type, in one process with a mesh of one device and of four."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,7 +7,8 @@ import paddle
 import paddle.distributed as dist
 from paddle.distributed.auto_parallel.api import dtensor_from_local
 
-ROOT = Path(paddle.__file__).parents[1]
+from _launched import on_devices
+
 WAYS = {"kRedSum": np.sum, "kRedMax": np.max, "kRedMin": np.min, "kRedProd": np.prod, "kRedAvg": np.mean}
 TRUTH = {
     "kRedAny": np.any,
@@ -54,10 +50,5 @@ def test_on_one_device():
 
 
 @pytest.mark.slow
-def test_on_four_devices():
-    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4", "PYTHONPATH": str(ROOT)}
-    code = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_attack_partial as t; t.check(4)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=250, env=environment)
-    assert done.returncode == 0, done.stderr[-3000:]
+def test_on_four_devices(tmp_path):
+    on_devices(tmp_path, "import test_attack_partial as t; t.check(4)", 4)

@@ -1,10 +1,5 @@
 """Tensors spread over a mesh: in two processes, and over eight faked devices of one."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,8 +8,8 @@ import paddle.distributed as dist
 from paddle import nn
 
 from _jobs import Job, raised
+from _launched import on_devices
 
-ROOT = Path(paddle.__file__).parents[1]
 DATA = np.random.RandomState(0).randn(8, 4).astype("float32")
 
 
@@ -113,9 +108,7 @@ def test_placements(job):
         assert "2 devices" in errors[2][1]
 
 
-EIGHT = f"""
-import sys
-sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}, {str(ROOT)!r}]
+EIGHT = """
 import numpy as np
 import paddle
 import paddle.distributed as dist
@@ -132,12 +125,7 @@ print(x._local_value().shape, net[0].weight._local_value().shape, net[0].weight.
 
 
 def test_one_process_with_eight_faked_devices(tmp_path):
-    (tmp_path / "run.py").write_text(EIGHT)
-    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
-    done = subprocess.run(
-        [sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, timeout=250, env=environment
-    )
-    assert done.stdout.strip() == "[2, 4] [4, 4] [Replicate(), Shard(dim=1)]", done.stderr[-2000:]
+    assert on_devices(tmp_path, EIGHT).strip() == "[2, 4] [4, 4] [Replicate(), Shard(dim=1)]"
 
 
 def test_meshes():

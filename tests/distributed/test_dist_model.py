@@ -3,11 +3,7 @@ faked devices of one process, against one device."""
 
 import doctest
 import importlib
-import os
 import pkgutil
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,8 +15,8 @@ from paddle import nn
 from paddle.distributed.auto_parallel.hlo import analyse, collectives
 
 from _jobs import Job, raised
+from _launched import on_devices
 
-ROOT = Path(paddle.__file__).parents[1]
 IDS = np.random.RandomState(0).randint(0, 32, (16, 4))
 WANT = np.random.RandomState(1).randint(0, 32, (16, 4))
 
@@ -105,9 +101,7 @@ def curve(shape=None, names=(), config=None, program=True, strategy=None, steps=
 
 
 # ---- eight devices ----
-EIGHT = f"""
-import sys
-sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}, {str(ROOT)!r}]
+EIGHT = """
 import numpy as np
 import paddle
 import paddle.distributed as dist
@@ -115,18 +109,12 @@ import test_dist_model as t
 """
 
 
-def on_devices(folder, code, n=8):
-    (folder / "run.py").write_text(EIGHT + code)
-    environment = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count={n}"}
-    done = subprocess.run(
-        [sys.executable, "run.py"], cwd=folder, capture_output=True, text=True, timeout=280, env=environment
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+def on_eight_devices(folder, code):
+    return on_devices(folder, EIGHT + code)
 
 
 def test_layouts_equal_one_device(tmp_path):
-    out = on_devices(
+    out = on_eight_devices(
         tmp_path,
         """
 alone, *_ = t.curve(program=False)
@@ -150,7 +138,7 @@ np.testing.assert_allclose(found[1::2], alone, rtol=1e-5)
 
 
 def test_a_step_is_one_executable_with_its_collectives(tmp_path):
-    on_devices(
+    on_eight_devices(
         tmp_path,
         """
 alone, *_ = t.curve(program=False)
@@ -177,7 +165,7 @@ assert {c.kind for c in analysis.collectives} == {"all-reduce"} and all(c.size =
 
 
 def test_random_numbers_and_gathers_in_a_pipeline(tmp_path):
-    on_devices(
+    on_eight_devices(
         tmp_path,
         """
 class Drop(paddle.nn.Layer):
@@ -214,7 +202,7 @@ np.testing.assert_allclose(net(x).numpy(), want, rtol=1e-5, atol=1e-6)
 
 
 def test_local_layers_and_meshes_of_parts(tmp_path):
-    on_devices(
+    on_eight_devices(
         tmp_path,
         """
 from paddle.distributed.auto_parallel.local import moe_global_mesh_tensor, moe_sub_mesh_tensors
@@ -243,7 +231,7 @@ assert odd.placements[0] == dist.Shard(0) and odd._local_shape == [3] and odd.su
 
 
 def test_engine_and_to_distributed(tmp_path):
-    on_devices(
+    on_eight_devices(
         tmp_path,
         """
 import paddle.io as io

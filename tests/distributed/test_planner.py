@@ -1,7 +1,5 @@
 """The planner: where a model can be cut, what layouts cost, and whether XLA's executables agree."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,38 +11,11 @@ from paddle import nn
 from paddle.distributed.auto_parallel import Cluster, Link, plan
 from paddle.static import InputSpec
 
-ROOT = Path(paddle.__file__).parents[1]
+from _launched import on_devices
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-class Block(nn.Layer):
-    def __init__(self, width, heads):
-        super().__init__()
-        self.heads = heads
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.q, self.k, self.v, self.out = (nn.Linear(width, width) for _ in range(4))
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-    def forward(self, x):
-        b, s, width = x.shape
-        y = self.norm1(x)
-        q, k, v = (f(y).reshape([b, s, self.heads, width // self.heads]) for f in (self.q, self.k, self.v))
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.out(y.reshape([b, s, width]))
-        return x + self.down(F.gelu(self.up(self.norm2(x))))
-
-
-class GPT(nn.Layer):
-    def __init__(self, width, heads, layers, words, length):
-        super().__init__()
-        self.tokens, self.places = nn.Embedding(words, width), nn.Embedding(length, width)
-        self.blocks = nn.LayerList([Block(width, heads) for _ in range(layers)])
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words, bias_attr=False)
-
-    def forward(self, ids):
-        x = self.tokens(ids) + self.places(paddle.arange(ids.shape[1]))
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))
+from planned_model import GPT, Block  # noqa: E402
 
 
 def loss_of(outputs, labels):
@@ -170,9 +141,7 @@ def test_hundred_billion_parameters_need_no_memory():
     assert "102.739 billion" in str(found)
 
 
-CHILD = f"""
-import sys
-sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(ROOT)!r}]
+CHILD = """
 import numpy as np
 import paddle
 import paddle.distributed as dist
@@ -180,13 +149,8 @@ import test_planner as t
 """
 
 
-def on_devices(folder, code, n):
-    (folder / "run.py").write_text(CHILD + code)
-    environment = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count={n}"}
-    done = subprocess.run(
-        [sys.executable, "run.py"], cwd=folder, capture_output=True, text=True, timeout=280, env=environment
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+def in_child(folder, code, n):
+    return on_devices(folder, CHILD + code, n)
 
 
 def agree(candidate, analysis, close=0.02):
@@ -204,7 +168,7 @@ def agree(candidate, analysis, close=0.02):
 
 
 def test_executables_for_64_devices_agree(tmp_path):
-    on_devices(
+    in_child(
         tmp_path,
         """
 found, net = t.large(64)
@@ -219,7 +183,7 @@ assert not any(p.is_initialized() for p in net.parameters())
 
 @pytest.mark.slow
 def test_applied_plans_equal_one_device(tmp_path):
-    on_devices(
+    in_child(
         tmp_path,
         """
 ids, want = (np.random.RandomState(i).randint(0, 64, (16, 8)) for i in (0, 1))

@@ -12,27 +12,17 @@ from collections import deque
 
 import numpy as np
 import pytest
+from _datasets import Each
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import paddle
-from paddle.io import DataLoader, Dataset, IterableDataset, blocks, get_worker_info
+from paddle.io import DataLoader, IterableDataset, blocks, get_worker_info
 from paddle.io.collate import default_collate_fn
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="needs fork and anonymous files")
 
 LARGE = 40_000  # float32 numbers of a sample: two of them are worth a block
-
-
-class Each(Dataset):
-    def __init__(self, f, n=4):
-        self.f, self.n = f, n
-
-    def __getitem__(self, i):
-        return self.f(i)
-
-    def __len__(self):
-        return self.n
 
 
 def numbers(n, size=LARGE):

@@ -16,6 +16,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from _datasets import Each
 
 import paddle
 from paddle.io import DataLoader, Dataset, IterableDataset, TensorDataset, blocks, get_worker_info
@@ -32,19 +33,6 @@ class Squares(Dataset):
 
     def __getitem__(self, i):
         return np.full(self.size, i * i, "float32"), i, os.getpid()
-
-    def __len__(self):
-        return self.n
-
-
-class Each(Dataset):
-    """The results of a function of the index, run in the worker."""
-
-    def __init__(self, f, n=4):
-        self.f, self.n = f, n
-
-    def __getitem__(self, i):
-        return self.f(i)
 
     def __len__(self):
         return self.n
