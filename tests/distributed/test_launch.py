@@ -69,7 +69,7 @@ def test_one_failure_ends_all(tmp_path):
     assert wait_for((tmp_path / "pids").exists)
     begin = time.monotonic()
     code, _, err = finish(process)
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 60
     assert code == 7 and "rank 1 failed with exit code 7" in err and "about to fail" in err
     assert not any(alive(pid) for pid in (tmp_path / "pids").read_text().split())
 
@@ -82,7 +82,7 @@ def test_no_orphans_when_the_launcher_is_killed(tmp_path, number):
     code = finish(process)[0]
     assert code == (-9 if number == signal.SIGKILL else 128 + 15)
     pids = (tmp_path / "pids").read_text().split()
-    assert wait_for(lambda: not any(map(alive, pids)), 10)  # the process, and what it had started
+    assert wait_for(lambda: not any(map(alive, pids)), 60)  # the process, and what it had started
 
 
 LOST = """
@@ -109,7 +109,7 @@ def test_without_a_launcher_a_lost_process_ends_the_others(tmp_path):
     processes[1].communicate(timeout=200)
     begin = time.monotonic()
     code, _, err = finish(processes[0])
-    assert code == 1 and "rank 1 has ended unexpectedly" in err and time.monotonic() - begin < 10
+    assert code == 1 and "rank 1 has ended unexpectedly" in err and time.monotonic() - begin < 60
 
 
 EARLY = """

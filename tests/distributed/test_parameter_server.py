@@ -313,14 +313,14 @@ def test_a_lost_worker_is_named(monkeypatch):
 
 def test_a_server_that_does_not_answer_is_named(monkeypatch):
     monkeypatch.setenv("PADDLE_XLA_TOKEN", "secret")
-    monkeypatch.setattr("paddle.distributed.ps.transport._limit", lambda: 0.3)
     server = Server(0, 1, 1)
-    server.pull = lambda *args: time.sleep(2)
+    server.pull = lambda *args: time.sleep(5)
     port = free_ports(1, None)[0]
     thread = threading.Thread(target=serve, args=(server, f"127.0.0.1:{port}", 60.0), daemon=True)
     thread.start()
     client = Client(TCP([f"127.0.0.1:{port}"], 0), 1)
     client.hello()
+    monkeypatch.setattr("paddle.distributed.ps.transport._limit", lambda: 0.3)
     with pytest.raises(RuntimeError, match=f"parameter server 0 .127.0.0.1:{port}. gave no answer"):
         client.pull({})
     client.leave()

@@ -76,7 +76,7 @@ def main():
         raise AssertionError
     except KeyError as e:
         assert "in fail" in str(e.__cause__) and "not here" in str(e)
-    slow = rpc.rpc_async(other, time.sleep, args=(0.5,), timeout=0.1)
+    slow = rpc.rpc_async(other, time.sleep, args=(3,), timeout=0.1)
     try:
         slow.wait()
         raise AssertionError

@@ -69,7 +69,7 @@ def attack(model, weights, count, seed, translate_every):
         except ALLOWED as e:
             assert str(e)
             raised += 1
-        assert time.perf_counter() - begin < 20
+        assert time.perf_counter() - begin < 60
     return raised, read
 
 

@@ -163,7 +163,7 @@ def test_waiting_no_longer_than_the_limit(tmp_path):
     paddle.io.pool._PATIENCE = 0.5
     start = time.monotonic()
     said = failure(Each(lambda i: time.sleep(60 * (i == 2))), num_workers=2, timeout=0.5, collate_fn=len)
-    assert "timeout=0.5" in said and time.monotonic() - start < 10
+    assert "timeout=0.5" in said and time.monotonic() - start < 50
     said = failure(Each(lambda i: 0), num_workers=2, timeout=0.5, worker_init_fn=lambda n: time.sleep(60))
     assert "timeout=0.5" in said
     """
@@ -181,7 +181,7 @@ def test_a_worker_that_does_not_listen(tmp_path):
     next(batches)
     start = time.monotonic()
     del batches
-    assert not children() and time.monotonic() - start < 10
+    assert not children() and time.monotonic() - start < 50
     """
     run(tmp_path, text)
 
@@ -263,7 +263,7 @@ def test_a_worker_that_does_not_start(tmp_path):
     said = failure(Each(lambda i: i), num_workers=2)
     assert "nor did the one before it" in said, said
     """
-    with Program(tmp_path, text, arguments=["1", "1"]) as program:
+    with Program(tmp_path, text, arguments=["3", "1"]) as program:
         program.end()
     with Program(tmp_path, text, arguments=["1000", "0", "1"]) as program:
         assert program.line() == "starts"

@@ -213,7 +213,7 @@ def test_timeout():
     start = time.monotonic()
     with pytest.raises(RuntimeError, match=r"worker 0 .* timeout=1 seconds"):
         list(loader)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 50
 
 
 def test_no_room_for_shared_memory(monkeypatch):
