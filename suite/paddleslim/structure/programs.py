@@ -107,9 +107,9 @@ def _state(into: Program, old: State, name: str, shape: tuple | None, trainable:
     value = Value(name, (shape,) * len(old.value.trials), old.value.dtype)
     state = State(name, value)
     tensor = _make(value)
-    if old.parameter is not None or hasattr(old.tensor, "trainable"):
+    if trainable and (old.parameter is not None or hasattr(old.tensor, "trainable")):
         stops = getattr(old.parameter, "stop_gradient", False) or getattr(old.tensor, "stop_gradient", False)
-        tensor = state.parameter = as_parameter(tensor, name, trainable and not stops)
+        tensor = state.parameter = as_parameter(tensor, name, not stops)
     into.states[name] = state
     into.recorder.hold(state, tensor)
     return tensor
