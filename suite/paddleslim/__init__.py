@@ -1,5 +1,17 @@
 """paddleslim: smaller networks - pruning, sparsity, distillation, quantisation, low rank."""
 
-from . import analysis, auto_compression, dist, dygraph, prune, structure
+from . import analysis, auto_compression, dist, dygraph, low_rank, prune, quant, structure
+from .dygraph import PTQ, QAT
 
-__all__ = ["analysis", "auto_compression", "dist", "dygraph", "prune", "structure"]
+__all__ = [
+    "PTQ",
+    "QAT",
+    "analysis",
+    "auto_compression",
+    "dist",
+    "dygraph",
+    "low_rank",
+    "prune",
+    "quant",
+    "structure",
+]

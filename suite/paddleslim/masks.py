@@ -95,7 +95,9 @@ class Schedule:
         needed = ("stable_iterations", "pruning_iterations", "tunning_iterations", "pruning_steps", "initial_ratio")
         missing = [k for k in needed if not isinstance(configs, dict) or configs.get(k) is None]
         if missing:
-            raise errors.ValueError_(f"GMPUnstructuredPruner: configs must be a dict with {missing[0]!r}, got {configs!r}")
+            raise errors.ValueError_(
+                f"GMPUnstructuredPruner: configs must be a dict with {missing[0]!r}, got {configs!r}"
+            )
         self.stable, self.pruning = int(configs["stable_iterations"]), int(configs["pruning_iterations"])
         self.steps, self.first, self.ratio = int(configs["pruning_steps"]), float(configs["initial_ratio"]), ratio
         if self.steps < 1 or self.pruning / self.steps < 10:

@@ -23,7 +23,14 @@ from ..sensitivities import searched
 from ..structure import Structure
 from .models import Model, batches_of
 from .strategy_config import (
-    SECTIONS, ChannelPrune, Distillation, HyperParameterOptimization, QuantAware, QuantPost, TrainConfig, sections_of,
+    SECTIONS,
+    ChannelPrune,
+    Distillation,
+    HyperParameterOptimization,
+    QuantAware,
+    QuantPost,
+    TrainConfig,
+    sections_of,
 )  # fmt: skip
 from .training import Trainer, evaluation, two_in_four, unstructured
 

@@ -68,7 +68,9 @@ class Model:
         feeds = self.program.feeds
         if not isinstance(shapes, dict):
             if len(feeds) != 1:
-                raise errors.ValueError_(f"AutoCompression: input_shapes must be a dict for the inputs {', '.join(feeds)}")
+                raise errors.ValueError_(
+                    f"AutoCompression: input_shapes must be a dict for the inputs {', '.join(feeds)}"
+                )
             shapes = {feeds[0]: shapes}
         made, inputs = Program(), {}
         for name, shape in shapes.items():

@@ -129,7 +129,9 @@ class Trainer:
             made.feeds, made.fetches = list(feeds), list(student.program.fetches)
         return Model(made, scope)
 
-    def _loop(self, executor: Any, train: Program, total: Any, schedule: Any, test: Model, step: Callable | None) -> None:
+    def _loop(
+        self, executor: Any, train: Program, total: Any, schedule: Any, test: Model, step: Callable | None
+    ) -> None:
         config, iteration, best = self.config, 0, None
         epochs = config.epochs if config.epochs is not None else 1 if config.train_iter is None else 10**9
         kept: dict[str, Any] = {}
@@ -220,7 +222,9 @@ def _distillation_loss(program: Program, config: Distillation, own: list[str], t
         for teacher, student in pairs:
             for name in ("teacher_" + teacher, student):
                 if name not in known:
-                    raise errors.ValueError_(f"AutoCompression: Distillation names {name!r}, which the model does not have")
+                    raise errors.ValueError_(
+                        f"AutoCompression: Distillation names {name!r}, which the model does not have"
+                    )
             a, b = known["teacher_" + teacher], known[student]
             if [int(d) for d in a.shape] != [int(d) for d in b.shape]:
                 raise errors.ValueError_(

@@ -99,7 +99,9 @@ class DMLOptimizers:
     def minimize(self, losses: Sequence[Any]) -> None:
         """A step of each network with its own loss."""
         if len(losses) != len(self.optimizer):
-            raise errors.ValueError_(f"minimize: {len(self.optimizer)} optimizers need as many losses, got {len(losses)}")
+            raise errors.ValueError_(
+                f"minimize: {len(self.optimizer)} optimizers need as many losses, got {len(losses)}"
+            )
         for loss, optimizer in zip(losses, self.optimizer):
             loss.backward()
             optimizer.step()

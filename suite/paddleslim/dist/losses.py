@@ -27,7 +27,9 @@ def smooth_l1_loss(teacher: Any, student: Any) -> Any:
     return F.smooth_l1_loss(student, _fixed(teacher))
 
 
-def soft_label_loss(teacher: Any, student: Any, teacher_temperature: float = 1.0, student_temperature: float = 1.0) -> Any:
+def soft_label_loss(
+    teacher: Any, student: Any, teacher_temperature: float = 1.0, student_temperature: float = 1.0
+) -> Any:
     """The cross entropy of softened distributions (Hinton et al., "Distilling the Knowledge in a Neural Network", 2015)."""
     target = F.softmax(_fixed(teacher) / teacher_temperature)
     return -(target * F.log_softmax(student / student_temperature)).sum(-1).mean()

@@ -50,7 +50,9 @@ def merge(
     for theirs, own in data_name_map.items():
         for name, program, whose in ((theirs, teacher_program, "teacher"), (own, student_program, "student")):
             if name not in program.inputs:
-                raise errors.ValueError_(f"merge: the {whose} has no input {name!r}; it has {', '.join(program.inputs)}")
+                raise errors.ValueError_(
+                    f"merge: the {whose} has no input {name!r}; it has {', '.join(program.inputs)}"
+                )
         inputs[theirs] = _make(student_program.inputs[own])
     put_arrays(teacher_program, scope, teacher_scope or scope, name_prefix, "merge")
     record(teacher_program, student_program, prefix=name_prefix, inputs=inputs, trainable=False)

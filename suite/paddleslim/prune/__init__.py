@@ -4,4 +4,12 @@ from ..sensitivities import get_ratios_by_loss, load_sensitivities, merge_sensit
 from .pruner import Pruner, sensitivity
 from .unstructured_pruner import GMPUnstructuredPruner, UnstructuredPruner
 
-__all__ = ["GMPUnstructuredPruner", "Pruner", "UnstructuredPruner", "get_ratios_by_loss", "load_sensitivities", "merge_sensitive", "sensitivity"]
+__all__ = [
+    "GMPUnstructuredPruner",
+    "Pruner",
+    "UnstructuredPruner",
+    "get_ratios_by_loss",
+    "load_sensitivities",
+    "merge_sensitive",
+    "sensitivity",
+]

@@ -85,7 +85,9 @@ class UnstructuredPruner:
     def _weights(self) -> dict[str, np.ndarray]:
         return {n: a for n, a in _arrays(self.program, self.scope).items() if n not in self.skip_params}
 
-    def mask_parameters(self, parameters: dict[str, np.ndarray], masks: dict[str, np.ndarray], program: Program) -> None:
+    def mask_parameters(
+        self, parameters: dict[str, np.ndarray], masks: dict[str, np.ndarray], program: Program
+    ) -> None:
         """Multiply the parameters in the scope by masks; to be overridden for other rules."""
         for name, mask in masks.items():
             self.scope.var(name).set(parameters[name] * mask)
@@ -111,7 +113,9 @@ class UnstructuredPruner:
 
     def summarize_weights(self, program: Program, ratio: float = 0.1) -> float:
         """The magnitude below which a share of all weights lies."""
-        return threshold_of(np.concatenate([np.abs(a).reshape(-1) for a in _arrays(program, self.scope).values()]), ratio)
+        return threshold_of(
+            np.concatenate([np.abs(a).reshape(-1) for a in _arrays(program, self.scope).values()]), ratio
+        )
 
     def sparse_by_layer(self, program: Program) -> dict[str, float]:
         """The share of zeros of each parameter."""
@@ -150,7 +154,16 @@ class GMPUnstructuredPruner(UnstructuredPruner):
         configs: dict[str, Any] | None = None,
     ):
         super().__init__(
-            program, "ratio", ratio, 0.0, scope, place, prune_params_type, skip_params_func, local_sparsity, sparse_block
+            program,
+            "ratio",
+            ratio,
+            0.0,
+            scope,
+            place,
+            prune_params_type,
+            skip_params_func,
+            local_sparsity,
+            sparse_block,
         )
         self.schedule = Schedule(configs, ratio)
         self.cur_iteration = int((configs or {}).get("resume_iteration") or 0)
