@@ -90,9 +90,7 @@ def conv2d_transpose(op):
 
 @translates("deformable_conv", "deformable_conv_v1")
 def deformable_conv(op):
-    from .detection import vision_ops
-
-    out = vision_ops("deform_conv2d")(
+    out = paddle.vision.ops.deform_conv2d(
         op["Input"], op["Offset"], op["Filter"], None, op.attr("strides", [1, 1]), op.attr("paddings", [0, 0]),
         op.attr("dilations", [1, 1]), op.attr("deformable_groups", 1), op.attr("groups", 1), op.get("Mask"),
     )  # fmt: skip

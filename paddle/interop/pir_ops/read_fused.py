@@ -115,10 +115,7 @@ def _dequantize(call: Call) -> Any:
 
 @reads("weight_only_linear")
 def _weight_only(call: Call) -> Any:
-    function = getattr(getattr(P.nn, "quant", None), "weight_only_linear", None)
-    if function is None:
-        raise errors.NotImplemented_("official model files with weight_only_linear")
-    return function(
+    return P.nn.quant.weight_only_linear(
         call.x, call.weight, call.bias, call.weight_scale, call.weight_dtype, call.arch or None, call.group_size
     )
 
@@ -250,23 +247,13 @@ def _ctc(call: Call) -> Any:
 
 @reads("viterbi_decode")
 def _viterbi(call: Call) -> Any:
-    function = getattr(getattr(P, "text", None), "viterbi_decode", None)
-    if function is None:
-        raise errors.NotImplemented_("official model files with viterbi_decode")
-    return tuple(function(call.potentials, call.transition_params, call.lengths, call.include_bos_eos_tag))
-
-
-def _detection(name: str) -> Any:
-    found = getattr(getattr(P.vision, "ops", None), name, None)
-    if found is None:
-        raise errors.NotImplemented_(f"official model files with {name}: paddle.vision.ops.{name} is not built")
-    return found
+    return tuple(P.text.viterbi_decode(call.potentials, call.transition_params, call.lengths, call.include_bos_eos_tag))
 
 
 @reads("box_coder")
 def _box_coder(call: Call) -> Any:
     variance = call.prior_box_var if call.has("prior_box_var") else list(call.variance)
-    return _detection("box_coder")(
+    return P.vision.ops.box_coder(
         call.prior_box, variance, call.target_box, call.code_type, call.box_normalized, axis=call.axis
     )
 
@@ -274,7 +261,7 @@ def _box_coder(call: Call) -> Any:
 @reads("prior_box")
 def _prior_box(call: Call) -> Any:
     return tuple(
-        _detection("prior_box")(
+        P.vision.ops.prior_box(
             call.input, call.image, list(call.min_sizes), list(call.max_sizes) or None, list(call.aspect_ratios),
             list(call.variances), call.flip, call.clip, [call.step_w, call.step_h], call.offset,
             call.min_max_aspect_ratios_order,
@@ -284,7 +271,7 @@ def _prior_box(call: Call) -> Any:
 
 @reads("matrix_nms")
 def _matrix_nms(call: Call) -> Any:
-    out, index, counts = _detection("matrix_nms")(
+    out, index, counts = P.vision.ops.matrix_nms(
         call.bboxes, call.scores, call.score_threshold, call.post_threshold, call.nms_top_k, call.keep_top_k,
         call.use_gaussian, call.gaussian_sigma, call.background_label, call.normalized, True, True,
     )  # fmt: skip
@@ -294,4 +281,4 @@ def _matrix_nms(call: Call) -> Any:
 @reads("psroi_pool")
 def _psroi_pool(call: Call) -> Any:
     size = (call.pooled_height, call.pooled_width)
-    return _detection("psroi_pool")(call.x, call.boxes, call.boxes_num, size, call.spatial_scale)
+    return P.vision.ops.psroi_pool(call.x, call.boxes, call.boxes_num, size, call.spatial_scale)

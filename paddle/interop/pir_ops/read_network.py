@@ -395,22 +395,15 @@ def _send(call: Call) -> Any:
     return out, None
 
 
-def _detection(name: str) -> Any:
-    found = getattr(getattr(P.vision, "ops", None), name, None)
-    if found is None:
-        raise errors.NotImplemented_(f"official model files with {name}: paddle.vision.ops.{name} is not built")
-    return found
-
-
 @reads("nms")
 def _nms(call: Call) -> Any:
-    return _detection("nms")(call.x, call.threshold)
+    return P.vision.ops.nms(call.x, call.threshold)
 
 
 @reads("roi_align")
 def _roi_align(call: Call) -> Any:
     size = (call.pooled_height, call.pooled_width)
-    return _detection("roi_align")(
+    return P.vision.ops.roi_align(
         call.x, call.boxes, call.boxes_num, size, call.spatial_scale, call.sampling_ratio, call.aligned
     )
 
@@ -418,13 +411,13 @@ def _roi_align(call: Call) -> Any:
 @reads("roi_pool")
 def _roi_pool(call: Call) -> Any:
     size = (call.pooled_height, call.pooled_width)
-    return _detection("roi_pool")(call.x, call.boxes, call.boxes_num, size, call.spatial_scale), None
+    return P.vision.ops.roi_pool(call.x, call.boxes, call.boxes_num, size, call.spatial_scale), None
 
 
 @reads("yolo_box")
 def _yolo_box(call: Call) -> Any:
     return tuple(
-        _detection("yolo_box")(
+        P.vision.ops.yolo_box(
             call.x, call.img_size, list(call.anchors), call.class_num, call.conf_thresh, call.downsample_ratio,
             call.clip_bbox, None, call.scale_x_y, call.iou_aware, call.iou_aware_factor,
         )
@@ -433,7 +426,7 @@ def _yolo_box(call: Call) -> Any:
 
 @reads("deformable_conv")
 def _deformable(call: Call) -> Any:
-    return _detection("deform_conv2d")(
+    return P.vision.ops.deform_conv2d(
         call.x, call.offset, call.filter, None, list(call.strides), list(call.paddings), list(call.dilations),
         call.deformable_groups, call.groups, call.mask,
     )  # fmt: skip

@@ -296,11 +296,8 @@ def deform_conv2d(
 ) -> Tensor:
     """A convolution whose places of sampling are moved by `offset` (Dai et al. 2017; with `mask` Zhu et al. 2018); see
     `paddle.vision.ops.deform_conv2d`."""
-    from ... import vision
+    from ...vision import ops
 
-    function = getattr(getattr(vision, "ops", None), "deform_conv2d", None)
-    if function is None:
-        raise errors.NotImplemented_("deform_conv2d: paddle.vision.ops.deform_conv2d")
     layer = Builder("deformable_conv", name)
     layer.check("x", x)
     channels = layer.fixed("x", [x.shape[1]])[0]
@@ -310,4 +307,6 @@ def deform_conv2d(
         weight_attr, [num_filters, channels // groups, *size], x.dtype, initializer=Normal(0.0, std)
     )
     bias = layer.parameter(bias_attr, [num_filters], x.dtype, is_bias=True)
-    return layer.finish(function(x, offset, weight, bias, stride, padding, dilation, deformable_groups, groups, mask))
+    return layer.finish(
+        ops.deform_conv2d(x, offset, weight, bias, stride, padding, dilation, deformable_groups, groups, mask)
+    )
