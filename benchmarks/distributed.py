@@ -182,12 +182,12 @@ distributed.planned({devices}, {layouts!r})
 def planned(devices, layouts):
     import time
 
-    from planned_model import GPT
-
     import paddle
     import paddle.nn.functional as F
     from paddle.distributed.auto_parallel import Cluster, plan
     from paddle.static import InputSpec
+
+    from planned_model import GPT
 
     with paddle.LazyGuard():
         net = GPT(12288, 96, 56, 50304, 2048)

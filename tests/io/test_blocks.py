@@ -12,13 +12,14 @@ from collections import deque
 
 import numpy as np
 import pytest
-from _datasets import Each
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import paddle
 from paddle.io import DataLoader, IterableDataset, blocks, get_worker_info
 from paddle.io.collate import default_collate_fn
+
+from _datasets import Each
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="needs fork and anonymous files")
 

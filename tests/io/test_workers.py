@@ -16,10 +16,11 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from _datasets import Each
 
 import paddle
 from paddle.io import DataLoader, Dataset, IterableDataset, TensorDataset, blocks, get_worker_info
+
+from _datasets import Each
 
 fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
 pytestmark = fork
