@@ -109,8 +109,9 @@ class JobQueue:
             if not self._is_free(number):
                 continue
             turn = self.store.add(f"turn/{number}", 0) + 1
-            if self.store.add(f"claim/{number}/{turn}", 1) == 1:  # the first of those that try
-                self.store.add(f"turn/{number}", 1)
+            first = self.store.add(f"claim/{number}/{turn}", 1) == 1
+            self.store.set(f"turn/{number}", str(turn))  # all that try say so: the first may have died before it could
+            if first:
                 self.beat(number, turn)
                 return number, turn, json.loads(self.store.get(f"jobs/{number}"))
         return None

@@ -140,6 +140,16 @@ def test_a_queue_gives_each_job_to_one_worker():
     assert two.open_jobs() == [] and two.result(1) == {"code": 0}
 
 
+def test_a_worker_that_dies_while_it_takes_a_job():
+    from job_queue import JobQueue
+
+    queue = JobQueue(serve=True, lease=0.2)
+    queue.put({"arguments": ["0"]})
+    queue.store.add("claim/1/1", 1)  # the last that it did
+    wait_for(lambda: (taken := queue.take()) is not None and taken[:2] == (1, 2))
+    assert queue.beat(1, 2)
+
+
 def test_the_command_line_of_the_queue(monkeypatch, capsys):
     import job_queue
 
