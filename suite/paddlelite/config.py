@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .backends import backend_of, target_names
+from .accelerators import backend_of, target_names
 from .enums import (
     PD_INFER_MODEL,
     PD_INFER_PARAMS,
@@ -130,7 +130,7 @@ class ConfigBase:
 
     def check_nnadapter_device_name(self, name: str) -> bool:
         """Whether this machine's ONNX Runtime has the back end of a name."""
-        from .backends import backends
+        from .accelerators import backends
 
         row = backend_of("check_nnadapter_device_name", name)
         return row is not None and any(f.present for f in backends() if f.name == row.name)

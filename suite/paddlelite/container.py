@@ -3,7 +3,7 @@
     bytes 0..7    "PDLT-NB1"
           8..11   length of the description in bytes, little endian like all numbers
          12..19   length of the model in bytes
-         20..23   CRC-32 of everything behind these 24 bytes
+         20..23   CRC-32 of all other bytes
     description   JSON: target, precision, quantized, inputs, outputs
     model         ONNX
 
@@ -36,7 +36,8 @@ class Packed(NamedTuple):
 def pack(about: dict[str, Any], model: bytes) -> bytes:
     """The contents of a file."""
     text = json.dumps(about, ensure_ascii=False, sort_keys=True).encode()
-    return HEAD.pack(MAGIC, len(text), len(model), zlib.crc32(model, zlib.crc32(text))) + text + model
+    start = HEAD.pack(MAGIC, len(text), len(model), 0)[:-4]
+    return start + zlib.crc32(model, zlib.crc32(text, zlib.crc32(start))).to_bytes(4, "little") + text + model
 
 
 def unpack(data: Any, name: str = "the buffer") -> Packed:
@@ -59,7 +60,7 @@ def unpack(data: Any, name: str = "the buffer") -> Packed:
     wanted = HEAD.size + about_size + model_size
     if len(view) != wanted:
         raise ValueError(f"{name}: the file is damaged: it has {len(view)} bytes, its head announces {wanted}")
-    if zlib.crc32(view[HEAD.size :]) != sum_:
+    if zlib.crc32(view[HEAD.size :], zlib.crc32(view[: HEAD.size - 4])) != sum_:
         raise ValueError(f"{name}: the file is damaged: its checksum does not fit")
     start = HEAD.size + about_size
     try:

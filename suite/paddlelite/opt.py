@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import Any
 
-from .backends import TARGETS, backends, target_names
+from .accelerators import TARGETS, backends, target_names
 from .config import as_path
 from .container import pack, read_file, unpack
 from .enums import QuantType, member

@@ -12,7 +12,8 @@ from typing import Any
 
 from .enums import TargetType
 
-__all__ = ["BACKENDS", "Backend", "Found", "TARGETS", "backend_of", "backends", "chosen", "runtime", "target_names"]
+__all__ = ["BACKENDS", "Backend", "Found", "TARGETS", "Wishes", "backend_of", "backends", "chosen", "runtime",
+           "target_names"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Backend:
         needs: what has to be installed, for messages.
         options: (wishes) -> options of the provider.
         session: entries of the session's configuration.
+        own_threads: it has threads of its own; the runtime's would only compete with them.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Backend:
     needs: str
     options: Callable[[Wishes], dict[str, str]] = lambda wishes: {}
     session: dict[str, str] = field(default_factory=dict)
+    own_threads: bool = False
 
 
 def _coreml(wishes: Wishes) -> dict[str, str]:
@@ -79,7 +82,8 @@ _ROWS = (
     Backend("coreml", ("CoreMLExecutionProvider",), "Apple CPU, GPU, Neural Engine",
             "ONNX Runtime for macOS or iOS (pip install onnxruntime, on a Mac)", _coreml),
     Backend("xnnpack", ("XnnpackExecutionProvider",), "ARM and x86 CPUs", "ONNX Runtime built with XNNPACK",
-            lambda w: {"intra_op_num_threads": str(w.threads)}, {"session.intra_op.allow_spinning": "0"}),
+            lambda w: {"intra_op_num_threads": str(w.threads)}, {"session.intra_op.allow_spinning": "0"},
+            own_threads=True),
     Backend("qnn", ("QNNExecutionProvider",), "Qualcomm NPU, GPU", "pip install onnxruntime-qnn", _qnn),
     Backend("cann", ("CANNExecutionProvider",), "Huawei Ascend NPU", "pip install onnxruntime-cann", _cann),
     Backend("openvino", ("OpenVINOExecutionProvider",), "Intel CPU, GPU, NPU", "pip install onnxruntime-openvino",
