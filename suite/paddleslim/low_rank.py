@@ -28,7 +28,7 @@ def decompose(
     """Replace linear layers and convolutions of a network by two layers each, by singular values, in place.
 
     A Linear becomes two Linears; a Conv2D with k x k windows one with `rank` outputs, followed by one with 1 x 1 windows.
-    Convolutions in groups and layers behind which another layer uses the weight stay.
+    Convolutions in groups and layers that are used in several places stay.
 
     Args:
         model: a Layer.
@@ -61,21 +61,22 @@ def decompose(
     if energy is not None and not 0 < energy <= 1:
         raise errors.ValueError_(f"decompose: energy must lie in (0, 1], got {energy!r}")
     uses: dict[int, int] = {}
-    for _, layer in model.named_sublayers(include_self=True):
+    places = [(n, k, parent, c) for n, parent in model.named_sublayers(include_self=True)
+              for k, c in parent._sub_layers.items() if c is not None]  # fmt: skip
+    for *_, layer in places:
         for p in layer._parameters.values():
             uses[id(p)] = uses.get(id(p), 0) + 1
     found = {}
-    for name, parent in list(model.named_sublayers(include_self=True)):
-        for key, layer in list(parent.named_children()):
-            path = f"{name}.{key}" if name else key
-            weight = layer._parameters.get("weight")
-            if path in skip or weight is None or uses[id(weight)] > 1 or not _fits(layer):
-                continue
-            made, kept = _thin(layer, rank, energy)
-            smaller = sum(p.size for p in made.parameters()) < sum(p.size for p in layer.parameters())
-            if smaller or not only_smaller:
-                setattr(parent, key, made)
-                found[path] = kept
+    for name, key, parent, layer in places:
+        path = f"{name}.{key}" if name else key
+        weight = layer._parameters.get("weight")
+        if path in skip or weight is None or uses[id(weight)] > 1 or not _fits(layer):
+            continue
+        made, kept = _thin(layer, rank, energy)
+        smaller = sum(p.size for p in made.parameters()) < sum(p.size for p in layer.parameters())
+        if smaller or not only_smaller:
+            setattr(parent, key, made)
+            found[path] = kept
     return found
 
 

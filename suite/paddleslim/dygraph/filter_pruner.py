@@ -14,7 +14,7 @@ from ..analysis.counting import flops
 from ..criteria import criterion_of
 from ..sensitivities import RATIOS, Sensitivities, get_ratios_by_loss, load_sensitivities, measure, searched
 from ..structure import Group, Removal, Structure
-from ..structure.layers import specs_of, traced
+from ..structure.layers import specs_of, structure_of
 from ..structure.plan import chosen, ratio_of
 
 _APPLIED = ("impretive", "imperative", "lazy", None)  # the first is the official spelling
@@ -151,8 +151,7 @@ class FilterPruner:
         """The dependencies of the channels as the layer is now."""
         shapes = tuple(tuple(p.shape) for p in self.model.parameters())
         if self._known is None or self._known[0] != shapes:
-            graph, _, results = traced(self.model, self.specs)
-            self._known = shapes, Structure(graph, results if self.skip_leaves else [])
+            self._known = shapes, structure_of(self.model, self.specs, self.skip_leaves)
         return self._known[1]
 
     @property
@@ -198,15 +197,15 @@ class FilterPruner:
         if not isinstance(ratios, dict):
             raise errors.TypeError_(f"prune_vars: ratios must be a dict, got {errors.describe(ratios)}")
         axis = int(axis[0] if isinstance(axis, (list, tuple)) else axis)
-        structure, units = self.structure, set()
+        structure, units = self.structure, []
         decided: set[int] = set()
         for name, ratio in ratios.items():
             ratio_of("prune_vars", ratio)
             own = set(structure.ids(name, axis, "prune_vars").tolist())
             if ratio > 0 and not own <= decided:
-                units.update(self._chosen(structure, name, axis, ratio))
+                units += self._chosen(structure, name, axis, ratio)
             decided |= own
-        plan = PruningPlan(self, structure, units)
+        plan = PruningPlan(self, structure, structure.spared(units))
         if apply == "lazy":
             plan.apply(lazy=True)
         elif apply is not None:

@@ -84,15 +84,16 @@ class Pruner:
         refuse_training(program, "prune")
         scope = scope or global_scope()
         structure = Structure(program, results_of(program))
-        units: set[int] = set()
+        units: list[int] = []
         decided: set[int] = set()
         for name, ratio in zip(params, ratios):
             ratio_of("prune", ratio)
             axis = structure.propagation.owners.get(name, 0)
             own = set(structure.ids(name, axis).tolist())
             if ratio > 0 and not own <= decided:
-                units.update(self._chosen(structure, name, axis, ratio, scope))
+                units += self._chosen(structure, name, axis, ratio, scope)
             decided |= own
+        units = structure.spared(units)
         kept = structure.keep(units)
         names = dict.fromkeys(n for n, _ in kept)
         arrays = {n: array_of(program.states[n], scope, "prune") for n in names} if param_backup else None

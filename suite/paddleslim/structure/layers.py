@@ -51,8 +51,15 @@ def of_layer(layer: Layer, inputs: Any, dtype: str = "float32") -> Structure:
     """
     if not isinstance(layer, Layer):
         raise errors.TypeError_(f"prune: the model must be a Layer, got {errors.describe(layer)}")
-    graph, _, results = traced(layer, specs_of(inputs, dtype))
-    return Structure(graph, results)
+    return structure_of(layer, specs_of(inputs, dtype))
+
+
+def structure_of(layer: Layer, specs: list[InputSpec], hold_results: bool = True) -> Structure:
+    """The same for descriptions of inputs; perhaps with results whose channels may go."""
+    graph, _, results = traced(layer, specs)
+    own = {id(t) for t in (*layer.parameters(), *layer.buffers())}
+    constants = {n for n, s in graph.states.items() if id(s.tensor) not in own}
+    return Structure(graph, results if hold_results else [], constants)
 
 
 class Removal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ class Structure:
     Args:
         graph: a program; its operators are followed in order.
         results: the values that it computes for others; their channels stay.
+        fixed: names of states that nobody can make smaller, such as constants of the code.
 
     Attributes:
         graph, results: as given.
@@ -53,9 +54,9 @@ class Structure:
         [(1, 8, None), (1, 0, 'it is a result of the network')]
     """
 
-    def __init__(self, graph: Graph, results: Iterable[Value]):
-        self.graph, self.results = graph, list(results)
-        self.propagation = Propagation(graph, self.results)
+    def __init__(self, graph: Graph, results: Iterable[Value], fixed: Collection[str] = ()):
+        self.graph, self.results, self._fixed = graph, list(results), set(fixed)
+        self.propagation = Propagation(graph, self.results, fixed=fixed)
         self.units = self.propagation.units
 
     def ids(self, name: str, axis: int, function: str = "prune") -> np.ndarray:
@@ -126,6 +127,15 @@ class Structure:
                 kept[name, axis] = np.flatnonzero(stays)
         return kept
 
+    def spared(self, removed: Iterable[int]) -> list[int]:
+        """The units without those that have to stay so that every axis keeps a channel: of such an axis the last one."""
+        order = list(dict.fromkeys(self.units.find(np.fromiter(removed, np.int64)).tolist()))
+        for ids in self.propagation.axes.values():
+            own = set(self.units.find(ids).tolist())
+            if own <= set(order):
+                order.remove(max(own, key=order.index))
+        return order
+
     def left(self, value: Value, removed: np.ndarray) -> np.ndarray:
         """The labels of a value without what is removed."""
         labels = self.units.find(self.propagation.labels[value])
@@ -134,6 +144,11 @@ class Structure:
             rows = np.moveaxis(stays, axis, 0).reshape(labels.shape[axis], -1).any(1)
             labels, stays = (np.compress(rows, a, axis) for a in (labels, stays))
         return labels
+
+    def lengths_left(self, value: Value, removed: np.ndarray) -> list[int]:
+        """The lengths of a value without what is removed."""
+        labels, left = self.propagation.labels[value], self.left(value, removed)
+        return [b if a > 1 else n for a, b, n in zip(labels.shape, left.shape, value.trials[0])]
 
     def check(self, graph: Graph, results: Iterable[Value], removed: Iterable[int], name: str = "prune") -> None:
         """Follow the channels through a program that was pruned: every value must carry exactly those that were to stay.
@@ -147,7 +162,8 @@ class Structure:
         for (state, axis), ids in self.propagation.axes.items():
             axes[state, axis] = ids[kept[state, axis]] if (state, axis) in kept else ids
         units = self.units.copy()
-        again = Propagation(graph, results, units, axes)
+        constants = self._fixed | (set(graph.states) - set(self.graph.states))
+        again = Propagation(graph, results, units, axes, constants)
         old, new = self.graph.block.operators, graph.block.operators
         if [o.name for o in old] != [o.name for o in new]:
             raise errors.ValueError_(f"{name}: the pruned network runs other operators than before")
@@ -155,7 +171,7 @@ class Structure:
             for a, b in zip(before.outputs, after.outputs):
                 expected = compressed(self.left(a, gone))
                 found = compressed(units.find(again.labels[b]))
-                lengths = [n if n > 1 else m for n, m in zip(self.left(a, gone).shape, a.trials[0])]
+                lengths = self.lengths_left(a, gone)
                 same = expected.shape == found.shape and (expected == found).all()
                 if not same or (not before.known and lengths != list(b.trials[0])):
                     raise errors.ValueError_(

@@ -15,7 +15,6 @@ from paddle.engine.tensor import Tensor, _make
 from paddle.engine.value import Value
 from paddle.ir.control_flow import substituted
 from paddle.ir.passes import with_arguments
-from paddle.ir.passes.quantization import ends
 from paddle.ir.program import Graph, Operator, Pullback, State, parameter_names
 from paddle.static import Program, program_guard
 
@@ -26,8 +25,10 @@ Fix = Callable[[Operator, Operator], Operator]
 
 
 def results_of(program: Graph) -> list[Value]:
-    """What a program is for: the values it was saved with, or those that nobody reads."""
-    return list(getattr(program, "fetches", [])) or ends(program)
+    """What a program is for: the values it was saved with, or the results of operators of which nobody reads anything."""
+    given = list(getattr(program, "fetches", []))
+    read = {v for o in program.block.operators for v in o.reads()} | {s.update for s in program.states.values()}
+    return given or [v for o in program.block.operators if read.isdisjoint(o.outputs) for v in o.outputs]
 
 
 def refuse_training(program: Graph, function: str) -> None:
@@ -156,7 +157,7 @@ def pruned_program(
         shapes[state] = tuple(len(kept[state, a]) if (state, a) in kept else n for a, n in enumerate(old))
 
     def left(value: Value) -> list[int]:
-        return [n if n > 1 else m for n, m in zip(structure.left(value, gone).shape, value.trials[0])]
+        return structure.lengths_left(value, gone)
 
     def fix(operator: Operator, draft: Operator) -> Operator:
         return _resized(structure, operator, draft, left, shapes)

@@ -6,7 +6,7 @@ of numbers whose axes have the value's lengths, or 1 where the number does not c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ class Propagation:
         results: values that must keep all of their channels.
         units: where the units are; default: new ones.
         axes: the numbers of the axes of states that are known already, by (name, axis).
+        fixed: names of states that nobody can make smaller.
 
     Attributes:
         axes: the numbers of the axes of states, by (name, axis), in the order in which operators read them.
@@ -61,11 +62,18 @@ class Propagation:
         depthwise: for weights of depthwise convolutions: how many outputs an input has.
     """
 
-    def __init__(self, graph: Graph, results: Iterable[Value], units: Units | None = None, axes: dict | None = None):
+    def __init__(
+        self,
+        graph: Graph,
+        results: Iterable[Value],
+        units: Units | None = None,
+        axes: dict | None = None,
+        fixed: Collection[str] = (),
+    ):
         self.graph = graph
         self.units = Units() if units is None else units
         self.axes: dict[tuple[str, int], np.ndarray] = {}
-        self._given = axes or {}
+        self._given, self._fixed = axes or {}, fixed
         self.states = {s.value: name for name, s in graph.states.items()}
         self.labels: dict[Value, np.ndarray] = {}
         self.owners: dict[str, int] = {}
@@ -75,7 +83,8 @@ class Propagation:
         for value in results:
             self.block(value, "it is a result of the network")
         self._make_rectangular()
-        self._keep_one()
+        if axes is None:
+            self._keep_one()
 
     # ---- reading and writing labels ----
     def of(self, x: Any, like: np.ndarray | None = None) -> np.ndarray:
@@ -89,7 +98,8 @@ class Propagation:
         return found
 
     def _of_state(self, x: Value, like: np.ndarray | None) -> np.ndarray:
-        long = [i for i, n in enumerate(x.shape) if n > 1]
+        name = self.states[x]  # of a pruned program an axis may have one channel left
+        long = [i for i, n in enumerate(x.shape) if n > 1 or (self._given.get((name, i), KEPT) != KEPT)]
         wanted = [] if like is None else [i - like.ndim + x.ndim for i in varying(like)]
         chosen = [i for i in long if i in wanted] or (long if len(long) == 1 else [])
         if len(chosen) != 1:
@@ -110,7 +120,9 @@ class Propagation:
         key = (self.states[state], axis)
         if key not in self.axes:
             given = self._given.get(key)
-            self.axes[key] = self.units.new(state.shape[axis]) if given is None else given
+            if given is None:
+                given = np.full(state.shape[axis], KEPT) if key[0] in self._fixed else self.units.new(state.shape[axis])
+            self.axes[key] = given
         return self.axes[key]
 
     def put(self, value: Value, labels: Any) -> None:
