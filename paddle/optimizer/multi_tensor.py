@@ -9,6 +9,7 @@ that do the same (`Step`); whatever may change between steps is an input.
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -137,18 +138,25 @@ class Step(Unit):
         self.structure = structure
         self.overwriting: dict[tuple, Callable] = {}
 
-    def step(self, args: tuple, given: tuple[int, ...]) -> tuple:
-        """Make the step; it may overwrite the arguments whose numbers are `given`."""
+    def step(self, args: tuple, given: tuple[int, ...], put: Callable[..., Any]) -> Any:
+        """Make the step; it may overwrite the arguments whose numbers are `given`. What `put(*results)` gives, which puts them
+        in their places: an interrupt that comes between cannot keep it from that."""
         arrays = tuple(jax.tree.leaves(args))
         capture = modes.capturing
-        if capture is not None and capture.follows():
-            out = self.run(*arrays)
-        else:
-            run = self.overwriting.get(given) or self._overwriting(given)
-            out = run(*map(present, arrays))
-            if capture is not None:
-                out = capture.ran(self, arrays, out)
-        return jax.tree.unflatten(self.results, out)
+        made: list[tuple] = []
+        try:
+            if capture is not None and capture.follows():
+                out = self.run(*arrays)
+                made.append(out)
+            else:
+                run = self.overwriting.get(given) or self._overwriting(given)
+                made.extend(itertools.starmap(run, (tuple(map(present, arrays)),)))  # no line between call and list
+                out = made[0] if capture is None else capture.ran(self, arrays, made[0])
+            return put(*jax.tree.unflatten(self.results, out))
+        except BaseException:
+            if made:
+                put(*jax.tree.unflatten(self.results, made[0]))
+            raise
 
     def _overwriting(self, given: tuple[int, ...]) -> Callable:
         ends = np.cumsum([child.num_leaves for child in self.structure.children()]).tolist()
@@ -417,9 +425,15 @@ class Plan:
         self.dtype = np.float64 if any(s.compute_dtype == np.float64 for s in specs) else np.float32
 
     def run(
-        self, params: list[Tensor], grads: list[Tensor], numbers: list[float], scalars: Any, inverse_scale: Any = None
-    ) -> tuple:
-        """Make the step. Returns (the new scalars, whether a gradient was infinite or NaN)."""
+        self,
+        params: list[Tensor],
+        grads: list[Tensor],
+        numbers: list[float],
+        scalars: Any,
+        put_scalars: Callable[[Any], None],
+        inverse_scale: Any = None,
+    ) -> Any:
+        """Make the step. Returns whether a gradient was infinite or NaN; the new scalars go to `put_scalars`."""
         params = [params[i] for i in self.order]
         grads = [grads[i] for i in self.order]
         values = [payload(g) for g in grads]
@@ -436,15 +450,19 @@ class Plan:
             inverse_scale,
         )
         spec = self.spec if inverse_scale is None else self.scaled_spec
-        new_params, states, scalars, written, bad = _steps(spec, jax.tree.structure(args)).step(args, overwrites)
-        for p, value in zip(params, new_params):
-            if type(p._storage) is Storage:
-                p._storage.value = value  # the version stays: a graph that is kept may go on with the old value
-            else:
-                p._write_array(value)
-        for pack, state in zip(self.packs, states):
-            pack.states.update(zip(pack.states, state))
-        if written:
-            for g, value in zip(grads if inverse_scale is not None else [grads[i] for i in self.written], written):
-                g._write_array(value)
-        return scalars, bad
+
+        def put(new_params: list, states: list, scalars: Any, written: list, bad: Any) -> Any:
+            put_scalars(scalars)
+            for p, value in zip(params, new_params):
+                if type(p._storage) is Storage:
+                    p._storage.value = value  # the version stays: a graph that is kept may go on with the old value
+                else:
+                    p._write_array(value)
+            for pack, state in zip(self.packs, states):
+                pack.states.update(zip(pack.states, state))
+            if written:
+                for g, value in zip(grads if inverse_scale is not None else [grads[i] for i in self.written], written):
+                    g._write_array(value)
+            return bad
+
+        return _steps(spec, jax.tree.structure(args)).step(args, overwrites, put)

@@ -414,7 +414,8 @@ class Optimizer(Packs, errors.Explains):
         plan = self._planned(pairs)
         inverse = None if inverse_scale is None else inverse_scale._raw
         params, grads = [p for p, _ in pairs], [g for _, g in pairs]
-        self._rows, bad = plan.run(params, grads, self._numbers_of(plan), self._rows, inverse)
+        keep = functools.partial(setattr, self, "_rows")
+        bad = plan.run(params, grads, self._numbers_of(plan), self._rows, keep, inverse)
         if modes.capturing is not None:
             modes.capturing.stepped = True
         return None if bad is None else _make(bad)

@@ -210,10 +210,10 @@ def test_nothing_of_the_size_of_the_table(monkeypatch):
     ids = paddle.to_tensor(np.arange(64) * 400)
     spent = []
 
-    def watched(self, args, given):
+    def watched(self, args, given, put):
         arrays = map(settled, jax.tree.leaves(args))
         spent.append(self._overwriting(given).lower(*arrays).compile().memory_analysis().temp_size_in_bytes)
-        return make(self, args, given)
+        return make(self, args, given, put)
 
     make = multi_tensor.Step.step
     monkeypatch.setattr(multi_tensor.Step, "step", watched)
