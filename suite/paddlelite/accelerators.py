@@ -62,7 +62,7 @@ def _cann(wishes: Wishes) -> dict[str, str]:
 
 
 def _openvino(wishes: Wishes) -> dict[str, str]:
-    options = {"device_type": "AUTO"}
+    options = {"device_type": "CPU", "num_of_threads": str(wishes.threads)}  # AUTO takes no part of a model
     return {**options, "cache_dir": wishes.cache} if wishes.cache else options
 
 

@@ -277,7 +277,7 @@ class _Model:
             entries = {**row.session, **entries}
             if row.own_threads:
                 threads, entries = 1, {k: v for k, v in entries.items() if not k.endswith("affinities")}
-        failure = "ONNX Runtime did not take it"
+        failure = "it takes no part of this model"
         try:
             self.session = _session(package, packed, providers, threads, entries)
         except Exception as e:  # the runtime has a class of its own for each kind of failure
@@ -286,7 +286,8 @@ class _Model:
                 self.session = _session(package, packed, [], threads, entries)
             except Exception as why:
                 raise ValueError(f"{name}: ONNX Runtime refuses the model: {why}") from why
-        self.providers = self.session.get_providers()
+        working = _working(self.session)
+        self.providers = [p for p in self.session.get_providers() if p in working or p == "CPUExecutionProvider"]
         lost = [provider for _, provider in found if provider not in self.providers]
         if lost:
             message = f"create_predictor: {', '.join(lost)} cannot be used here: {failure}"
@@ -311,9 +312,18 @@ def _session(package: Any, packed: Packed, providers: list, threads: int, entrie
     options.enable_mem_pattern = not any(p == "DmlExecutionProvider" for p, _ in providers)
     if packed.about["quantized"] in ("int8", "int16"):
         entries = {**entries, "session.disable_quant_qdq": "1"}  # only weights: they are unpacked once
+    if providers:
+        entries = {**entries, "session.record_ep_graph_assignment_info": "1"}
     for key, value in entries.items():
         options.add_session_config_entry(key, value)
     return package.InferenceSession(bytes(packed.model), options, providers=[*providers, "CPUExecutionProvider"])
+
+
+def _working(session: Any) -> set[str]:
+    """The providers that take part of the model; all of the session's where the runtime is too old to tell."""
+    if len(session.get_providers()) == 1 or not hasattr(session, "get_provider_graph_assignment_info"):
+        return set(session.get_providers())
+    return {part.ep_name for part in session.get_provider_graph_assignment_info()}
 
 
 def _lengths(shape: list) -> list[int]:
@@ -465,7 +475,7 @@ class PaddlePredictor:
         return f"paddlelite {__version__}, onnxruntime {runtime().__version__}"
 
     def providers(self) -> list[str]:
-        """ONNX Runtime's execution providers that run the model, the first choice first."""
+        """ONNX Runtime's execution providers that run parts of the model, the first choice first; the CPU is always there."""
         return list(self._model.providers)
 
     def save_optimized_model(self, path: Any) -> None:

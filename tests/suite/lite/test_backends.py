@@ -1,6 +1,7 @@
 """Back ends: the table, the report, what is asked of ONNX Runtime, and what happens when something is absent."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import onnxruntime
@@ -70,9 +71,12 @@ def test_targets_of_files(saved):
 
 
 class Recorded:
-    """ONNX Runtime with more providers than it has: notes what it is asked for, and computes on the CPU."""
+    """ONNX Runtime with more providers than it has: notes what it is asked for, and computes on the CPU.
 
-    def __init__(self, names, takes=True):
+    `takes`: "all" of a model, "nothing" of it, or "" for failing.
+    """
+
+    def __init__(self, names, takes="all"):
         self.names, self.takes, self.asked, self.entries = names, takes, [], []
 
     def __getattr__(self, name):
@@ -115,12 +119,16 @@ class Recorded:
             def get_providers(self):
                 return names
 
+            def get_provider_graph_assignment_info(self):
+                return [SimpleNamespace(ep_name=names[0 if taken == "all" else -1])]
+
+        taken = self.takes
         return Session()
 
 
 @pytest.fixture
 def recorded(monkeypatch):
-    def install(*names, takes=True):
+    def install(*names, takes="all"):
         fake = Recorded(names, takes)
         monkeypatch.setattr(table, "runtime", lambda: fake)
         monkeypatch.setattr(predictors, "runtime", lambda: fake)
@@ -137,7 +145,7 @@ def recorded(monkeypatch):
         ("xnnpack", "XnnpackExecutionProvider", {"intra_op_num_threads": "1"}),
         ("qualcomm_qnn", "QNNExecutionProvider", {"backend_type": "htp", "enable_htp_fp16_precision": "1"}),
         ("huawei_ascend_npu", "CANNExecutionProvider", {"device_id": "2", "precision_mode": "force_fp16"}),
-        ("openvino", "OpenVINOExecutionProvider", {"device_type": "AUTO", "cache_dir": "c"}),
+        ("openvino", "OpenVINOExecutionProvider", {"device_type": "CPU", "num_of_threads": "1", "cache_dir": "c"}),
         ("nvidia_tensorrt", "TensorrtExecutionProvider",
          {"device_id": "2", "trt_fp16_enable": "True", "trt_engine_cache_enable": "True", "trt_engine_cache_path": "c"}),
         ("rocm", "MIGraphXExecutionProvider", {"device_id": "2", "migraphx_fp16_enable": "1"}),
@@ -171,7 +179,7 @@ def test_a_file_in_half_precision_asks_for_it(saved, recorded):
 
 
 def test_a_back_end_that_fails(saved, recorded):
-    fake = recorded("QNNExecutionProvider", takes=False)
+    fake = recorded("QNNExecutionProvider", takes="")
     config = config_of(saved)
     config.set_nnadapter_device_names(["qualcomm_qnn"])
     with pytest.warns(UserWarning, match="QNNExecutionProvider cannot be used here: no such device.*CPU") as seen:
@@ -180,6 +188,20 @@ def test_a_back_end_that_fails(saved, recorded):
     assert len(fake.asked) == 2 and fake.asked[1] == ["CPUExecutionProvider"]
     config.set_backend("qnn", strict=True)
     with pytest.raises(RuntimeError, match="no such device"):
+        lite.create_predictor(config)
+
+
+def test_a_back_end_that_takes_nothing_is_told(saved, recorded):
+    recorded("OpenVINOExecutionProvider", takes="nothing")
+    config = config_of(saved)
+    config.set_backend("openvino")
+    with pytest.warns(
+        UserWarning, match="OpenVINOExecutionProvider cannot be used here: it takes no part of this model"
+    ):
+        predictor = lite.create_predictor(config)
+    assert predictor.providers() == ["CPUExecutionProvider"]
+    config.set_backend("openvino", strict=True)
+    with pytest.raises(RuntimeError, match="takes no part"):
         lite.create_predictor(config)
 
 
