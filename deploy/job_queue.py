@@ -71,6 +71,9 @@ class RedisStore:
             time.sleep(0.02)
         return value
 
+    def close(self):
+        self._redis.close()
+
     def missing(self, keys, timeout):
         return [k for k, v in zip(keys, self._redis.mget([self._prefix + k for k in keys])) if v is None]
 
@@ -92,6 +95,16 @@ class JobQueue:
         self.port, self.lease = self.store.port, lease
         self._seen = {}  # of a job that is held: how many beats there were, and since when
         self._done = 0  # all jobs up to this number are done
+
+    def close(self):
+        """Leave the queue; with `serve`, end it."""
+        self.store.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
 
     def put(self, job):
         """Add a job, a dict of what JSON can say; returns its number."""
@@ -201,16 +214,16 @@ def main():
         JobQueue("", args.port, serve=True)  # at all addresses of this machine
         signal.pause()
     host, port = (args.queue, 0) if "://" in args.queue else args.queue.rsplit(":", 1)
-    queue = JobQueue(host, int(port), lease=getattr(args, "lease", 10.0))
-    if args.command == "put":
-        if not others:
-            parser.error("put needs the arguments of a job")
-        print(queue.put({"arguments": others}))
-    elif args.command == "work":
-        work(queue, args.tries, args.until_empty)
-    else:
-        for number in range(1, queue.store.add("jobs", 0) + 1):
-            print(number, queue.result(number) or "not done")
+    with JobQueue(host, int(port), lease=getattr(args, "lease", 10.0)) as queue:
+        if args.command == "put":
+            if not others:
+                parser.error("put needs the arguments of a job")
+            print(queue.put({"arguments": others}))
+        elif args.command == "work":
+            work(queue, args.tries, args.until_empty)
+        else:
+            for number in range(1, queue.store.add("jobs", 0) + 1):
+                print(number, queue.result(number) or "not done")
 
 
 if __name__ == "__main__":

@@ -138,6 +138,8 @@ def test_a_queue_gives_each_job_to_one_worker():
     assert one.take()[:2] == (1, 3)
     one.finish(1, 3, {"code": 0})
     assert two.open_jobs() == [] and two.result(1) == {"code": 0}
+    for queue in (two, one):
+        queue.close()
 
 
 def test_a_worker_that_dies_while_it_takes_a_job():
@@ -148,6 +150,7 @@ def test_a_worker_that_dies_while_it_takes_a_job():
     queue.store.add("claim/1/1", 1)  # the last that it did
     wait_for(lambda: (taken := queue.take()) is not None and taken[:2] == (1, 2))
     assert queue.beat(1, 2)
+    queue.close()
 
 
 def test_the_command_line_of_the_queue(monkeypatch, capsys):
@@ -163,6 +166,7 @@ def test_the_command_line_of_the_queue(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["job_queue.py", *line])
         with pytest.raises(SystemExit):
             job_queue.main()
+    queue.close()
 
 
 @pytest.mark.slow

@@ -182,7 +182,8 @@ def test_image_backend(tmp_path):
 
     path = str(tmp_path / "x.png")
     Image.fromarray(np.arange(12, dtype="uint8").reshape(2, 2, 3)).save(path)
-    assert paddle.vision.get_image_backend() == "pil" and paddle.vision.image_load(path).size == (2, 2)
+    with paddle.vision.image_load(path) as image:
+        assert paddle.vision.get_image_backend() == "pil" and image.size == (2, 2)
     try:
         paddle.vision.set_image_backend("cv2")
         assert paddle.vision.image_load(path)[0, 0].tolist() == [2, 1, 0]
