@@ -99,7 +99,7 @@ class Opt:
         self._passes = [str(p) for p in passes]
 
     def record_model_info(self, flag: bool) -> None:
-        """Write the names of the operators into ``.NAME.ops`` beside the file, for builds of a runtime with few operators."""
+        """Write the operators into ``.NAME.ops`` beside the file, for builds of ONNX Runtime with few operators."""
         self._record = bool(flag)
 
     def set_sparse_model(self, flag: bool) -> None:
@@ -134,7 +134,7 @@ class Opt:
         if self._record:
             folder, slash, name = path.rpartition("/")
             with atomic_write(f"{folder}{slash}.{name}.ops") as file:
-                file.write("".join(f"{n}\n" for n in _onnx_operators(converted.model)).encode())
+                file.write(_operator_list(converted.model).encode())
         return path
 
     def run_optimize(self, model_dir: Any, model_file: Any, params_file: Any, targets: Any, out: Any) -> str:
@@ -215,21 +215,23 @@ class Opt:
             file.write(f"{about}\n{text}\n".encode())
 
 
-def _onnx_operators(model: bytes) -> list[str]:
-    """The operators of a model of ONNX, those of its branches and loops too."""
+def _operator_list(model: bytes) -> str:
+    """The operators of a model of ONNX, those of its branches and loops too: a line "domain;version;names" for each domain."""
     import onnx
 
-    found = set()
+    proto = onnx.load_from_string(model)
+    found: dict[str, set[str]] = {}
 
     def walk(graph: Any) -> None:
         for node in graph.node:
-            found.add(node.op_type)
+            found.setdefault(node.domain or "ai.onnx", set()).add(node.op_type)
             for attribute in node.attribute:
                 for inner in (attribute.g, *attribute.graphs):
                     walk(inner)
 
-    walk(onnx.load_from_string(model).graph)
-    return sorted(found)
+    walk(proto.graph)
+    versions = {o.domain or "ai.onnx": o.version for o in proto.opset_import}
+    return "".join(f"{d};{versions.get(d, 1)};{','.join(sorted(names))}\n" for d, names in sorted(found.items()))
 
 
 def _flag(text: str) -> bool:
