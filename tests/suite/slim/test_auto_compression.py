@@ -99,6 +99,7 @@ def test_after_training(model, tmp_path):
     assert accuracy > model[4] - 0.02 and share < 0.4
 
 
+@pytest.mark.slow
 def test_several_settings_after_training(model, tmp_path):
     search = {"ptq_algo": ["avg", "hist"], "max_quant_count": 2}
     accuracy, share, _ = compressed(model, tmp_path, {"QuantPost": None, "HyperParameterOptimization": search}, 3)
@@ -147,6 +148,7 @@ def test_sparsity(model, tmp_path, section, zeros):
     assert share == pytest.approx(zeros, abs=0.02) if zeros else all(np.abs(w[w != 0]).min() >= 0.02 for w in weights)
 
 
+@pytest.mark.slow
 def test_features_between_linear_layers(model, tmp_path):
     compressed(model, tmp_path, {"TransformerPrune": {"pruned_ratio": 0.5}, "TrainConfig": train(train_iter=3)})
     net = paddle.jit.load(str(tmp_path / "small/model"))

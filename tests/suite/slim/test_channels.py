@@ -22,12 +22,11 @@ LONG = pytest.mark.slow
         ("resnet18", 32),
         ("mobilenet_v2", 32),
         ("squeezenet1_0", 64),
-        ("shufflenet_v2_x0_25", 32),
+        pytest.param("shufflenet_v2_x0_25", 32, marks=LONG),
         pytest.param("mobilenet_v3_small", 32, marks=LONG),
         pytest.param("densenet121", 32, marks=LONG),
         pytest.param("googlenet", 224, marks=LONG),
         pytest.param("vgg11", 32, marks=LONG),
-        pytest.param("inception_v3", 96, marks=LONG),
         pytest.param("resnext50_32x4d", 32, marks=LONG),
     ],
 )
@@ -42,7 +41,7 @@ def test_operators(kind):
     assert units and after < before
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.sampled_from([k for k in Piece.kinds if k != "reshape"]), min_size=3, max_size=5), st.integers(0, 99)
 )
