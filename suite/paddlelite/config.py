@@ -39,7 +39,7 @@ def as_bytes(where: str, data: Any, size: Any = None) -> bytes:
     if isinstance(data, str):
         raise TypeError(f"{where}: the model is bytes, got a str")
     try:
-        contents = memoryview(data).tobytes()
+        contents = data if type(data) is bytes else memoryview(data).tobytes()
     except TypeError:
         raise TypeError(f"{where}: bytes are needed, got {type(data).__name__}") from None
     if size is None:

@@ -12,13 +12,15 @@ It says nothing that is executed. The lengths must add up to the length of the f
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import struct
 import zlib
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
 
-__all__ = ["HEAD", "MAGIC", "Packed", "pack", "read_file", "unpack"]
+__all__ = ["HEAD", "MAGIC", "Packed", "pack", "read_file", "unpack", "unpack_file"]
 
 MAGIC = b"PDLT-NB1"
 HEAD = struct.Struct("<8sIQI")
@@ -30,7 +32,7 @@ class Packed(NamedTuple):
     """What a file holds: the description and the model."""
 
     about: dict[str, Any]
-    model: memoryview
+    model: bytes
 
 
 def pack(about: dict[str, Any], model: bytes) -> bytes:
@@ -51,24 +53,42 @@ def unpack(data: Any, name: str = "the buffer") -> Packed:
         ValueError: it is no such file, too short, too long, damaged, or describes something impossible.
     """
     view = memoryview(data).cast("B")
-    if len(view) < HEAD.size or view[: len(MAGIC)] != MAGIC:
-        what = "is empty" if not len(view) else "does not begin like one"
-        if 0 < len(view) < HEAD.size and MAGIC.startswith(bytes(view[: len(MAGIC)])):
-            what = f"ends after {len(view)} bytes"
+    end = HEAD.size + _lengths(bytes(view[: HEAD.size]), len(view), name)[0]
+    return _unpacked(bytes(view[: HEAD.size]), bytes(view[HEAD.size : end]), bytes(view[end:]), name)
+
+
+def unpack_file(path: Any, where: str) -> Packed:
+    """The same of a file, whose model is read into its own place. The errors are those of `unpack` and `read_file`."""
+    name = str(path)
+    with _opened(path, where) as file:
+        head = file.read(HEAD.size)
+        about_size, model_size = _lengths(head, os.fstat(file.fileno()).st_size, name)
+        return _unpacked(head, file.read(about_size), file.read(model_size), name)
+
+
+def _lengths(head: bytes, total: int, name: str) -> tuple[int, int]:
+    """The lengths of description and model, which add up to the whole; ValueError where they do not."""
+    if len(head) < HEAD.size or head[: len(MAGIC)] != MAGIC:
+        what = "is empty" if not head else "does not begin like one"
+        if 0 < len(head) < HEAD.size and MAGIC.startswith(head[: len(MAGIC)]):
+            what = f"ends after {len(head)} bytes"
         raise ValueError(f"{name} is no .nb file of paddlelite: it {what}; make one with paddlelite.Opt")
-    _, about_size, model_size, sum_ = HEAD.unpack_from(view)
+    _, about_size, model_size, _ = HEAD.unpack(head)
     wanted = HEAD.size + about_size + model_size
-    if len(view) != wanted:
-        raise ValueError(f"{name}: the file is damaged: it has {len(view)} bytes, its head announces {wanted}")
-    if zlib.crc32(view[HEAD.size :], zlib.crc32(view[: HEAD.size - 4])) != sum_:
+    if total != wanted:
+        raise ValueError(f"{name}: the file is damaged: it has {total} bytes, its head announces {wanted}")
+    return about_size, model_size
+
+
+def _unpacked(head: bytes, text: bytes, model: bytes, name: str) -> Packed:
+    if zlib.crc32(model, zlib.crc32(text, zlib.crc32(head[:-4]))) != HEAD.unpack(head)[3]:
         raise ValueError(f"{name}: the file is damaged: its checksum does not fit")
-    start = HEAD.size + about_size
     try:
-        about = json.loads(bytes(view[HEAD.size : start]))
+        about = json.loads(text)
     except (ValueError, RecursionError):
         raise ValueError(f"{name}: the description in the file cannot be read") from None
     _check(about, name)
-    return Packed(about, view[start:])
+    return Packed(about, model)
 
 
 def _check(about: Any, name: str) -> None:
@@ -99,14 +119,21 @@ def _is_port(row: Any) -> bool:
     return isinstance(shape, list) and all(isinstance(n, int) and not isinstance(n, bool) and n >= -1 for n in shape)
 
 
-def read_file(path: Any, where: str) -> bytes:
-    """The contents of a file. TypeError for what is no path, FileNotFoundError or OSError, naming it."""
+@contextlib.contextmanager
+def _opened(path: Any, where: str) -> Iterator[BinaryIO]:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{where}: a path is needed, got {type(path).__name__}")
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        file = open(path, "rb")
     except FileNotFoundError:
         raise FileNotFoundError(f"{where}: the file {os.fspath(path)!r} is not there") from None
     except (OSError, ValueError) as e:  # ValueError: a zero byte in the name
         raise OSError(f"{where}: the file {os.fspath(path)!r} cannot be read: {e}") from None
+    with file:
+        yield file
+
+
+def read_file(path: Any, where: str) -> bytes:
+    """The contents of a file. TypeError for what is no path, FileNotFoundError or OSError, naming it."""
+    with _opened(path, where) as file:
+        return file.read()

@@ -11,7 +11,7 @@ from typing import Any
 
 from .accelerators import TARGETS, backends, target_names
 from .config import as_path
-from .container import pack, read_file, unpack
+from .container import pack, unpack_file
 from .enums import QuantType, member
 
 __all__ = ["Opt", "main"]
@@ -207,10 +207,10 @@ class Opt:
         """Write the nodes of an `.nb` file as text. ValueError for another file."""
         import onnx
 
-        about, model = unpack(read_file(path, "visualize_optimized_nb_model"), str(path))
+        about, model = unpack_file(path, "visualize_optimized_nb_model")
         from paddle.utils.files import atomic_write
 
-        text = onnx.printer.to_text(onnx.load_from_string(bytes(model)))
+        text = onnx.printer.to_text(onnx.load_from_string(model))
         with atomic_write(as_path("visualize_optimized_nb_model", out)) as file:
             file.write(f"{about}\n{text}\n".encode())
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .accelerators import Wishes, chosen, runtime
 from .config import ConfigBase, CxxConfig, MobileConfig, positive
-from .container import Packed, pack, read_file, unpack
+from .container import Packed, pack, unpack, unpack_file
 from .enums import PD_INFER_MODEL, PD_INFER_PARAMS, PowerMode, PrecisionType, TargetType
 from .power import settings
 
@@ -316,7 +316,7 @@ def _session(package: Any, packed: Packed, providers: list, threads: int, entrie
         entries = {**entries, "session.record_ep_graph_assignment_info": "1"}
     for key, value in entries.items():
         options.add_session_config_entry(key, value)
-    return package.InferenceSession(bytes(packed.model), options, providers=[*providers, "CPUExecutionProvider"])
+    return package.InferenceSession(packed.model, options, providers=[*providers, "CPUExecutionProvider"])
 
 
 def _working(session: Any) -> set[str]:
@@ -487,7 +487,7 @@ class PaddlePredictor:
         temporary = f"{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
         try:
             with open(temporary, "xb") as file:
-                file.write(pack(self._model.packed.about, bytes(self._model.packed.model)))
+                file.write(pack(self._model.packed.about, self._model.packed.model))
             os.replace(temporary, name)
         except BaseException:
             if os.path.exists(temporary):
@@ -540,7 +540,7 @@ def _of_mobile(config: MobileConfig) -> tuple[Packed, ConfigBase, str]:
             raise ValueError(
                 f"{where}: {model!r} needs its weights: set_model_from_file(path, paddlelite.PD_INFER_PARAMS)"
             )
-        return unpack(read_file(model, where), model), config, model
+        return unpack_file(model, where), config, model
     if config._model_dir:
         return _converted(config, folder=config._model_dir)
     raise ValueError(f"{where}: the configuration names no model; call set_model_from_file or set_model_from_buffer")
@@ -561,4 +561,4 @@ def _converted(config: ConfigBase, passes: list[str] | None = None, **source: An
 
     made = optimise(saved("create_predictor", **source), passes=passes, discarded=config.get_discarded_passes())
     name = str(source.get("model") or source.get("folder") or "the model")
-    return Packed(made.about(config._targets or ["host"], False), memoryview(made.model)), config, name
+    return Packed(made.about(config._targets or ["host"], False), made.model), config, name

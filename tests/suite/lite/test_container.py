@@ -1,6 +1,7 @@
 """The `.nb` file: what is damaged or lies is refused, wherever it is cut."""
 
 import json
+import os
 import zlib
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import paddlelite as lite
-from paddlelite.container import HEAD, MAGIC, pack, unpack
+from paddlelite.container import HEAD, MAGIC, pack, unpack, unpack_file
 
 ABOUT = {"target": ["arm"], "precision": "fp32", "quantized": "", "inputs": [], "outputs": []}
 
@@ -28,7 +29,8 @@ def contents(path):
 def test_comes_back(saved):
     about, model = unpack(pack(ABOUT, b"model"))
     assert about == ABOUT and bytes(model) == b"model"
-    about, model = unpack(contents(saved.nb))
+    about, model = unpack_file(saved.nb, "test")
+    assert (about, model) == unpack(contents(saved.nb))
     assert about["target"] == ["x86"]
     assert about["inputs"] == [
         {"name": "x", "dtype": "float32", "shape": [-1, 16]},
@@ -37,11 +39,16 @@ def test_comes_back(saved):
     assert [r["dtype"] for r in about["outputs"]] == ["float32", "int64"]
 
 
-def test_is_refused_at_every_cut(saved):
+def test_is_refused_at_every_cut(saved, tmp_path):
     data = contents(saved.nb)
-    for length in range(len(data)):
+    path = tmp_path / "cut.nb"
+    path.write_bytes(data)
+    for length in reversed(range(len(data))):
         with pytest.raises(ValueError, match="damaged|no .nb file"):
             unpack(data[:length])
+        os.truncate(path, length)
+        with pytest.raises(ValueError, match="cut.nb.*(damaged|no .nb file)|cut.nb is no .nb file"):
+            unpack_file(path, "test")
     with pytest.raises(ValueError, match="damaged"):
         unpack(data + b"x")
 
