@@ -159,3 +159,42 @@ class Random(nn.Layer):
         for piece in self.pieces:
             x = piece(x)
         return self.last(x.flatten(1))
+
+
+def prune_saved_and_compare(net, shape, folder, seed=0):
+    """The same for a saved model, read as a program; returns how many units went."""
+    import paddle.static as static
+    from paddleslim.auto_compression.models import Model
+    from paddleslim.structure import Structure
+    from paddleslim.structure.programs import pruned_program, write_pruned
+
+    random = np.random.RandomState(seed)
+    scattered(net, random)
+    paddle.jit.save(net, folder + "/model", [static.InputSpec([None, *shape[1:]], "float32", "x")])
+    model = Model.read(folder)
+    structure, scope = Structure(model.program, model.program.fetches), model.scope
+    gone = halved(structure, random)
+    kept = structure.keep(gone)
+    statistics = {
+        v.name
+        for o in model.program.block.operators
+        if o.name == "batch_norm"
+        for v in (o.arguments()["running_mean"], o.arguments()["running_var"])
+    }
+    for (name, axis), left in kept.items():
+        array = np.asarray(scope.var(name).array)
+        produces = structure.propagation.owners.get(name) == axis
+        if not produces and (array.ndim > 1 and name in structure.propagation.owners or name in statistics):
+            continue
+        mask = np.zeros(array.shape[axis], "float32")
+        mask[left] = 1
+        scope.var(name).array = array * mask.reshape([-1 if i == axis else 1 for i in range(array.ndim)])
+    x, executor = random.randn(*shape).astype("float32"), static.Executor()
+    with static.scope_guard(scope):
+        before = executor.run(model.program, feed={"x": x}, fetch_list=[v.name for v in model.program.fetches])
+        made, _ = pruned_program(structure, gone)
+        write_pruned(structure, kept, scope)
+        after = executor.run(made, feed={"x": x}, fetch_list=[v.name for v in made.fetches])
+    for a, b in zip(before, after):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4 * max(1e-3, float(np.abs(a).max())))
+    return len(gone)

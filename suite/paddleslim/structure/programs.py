@@ -163,7 +163,10 @@ def pruned_program(
         return _resized(structure, operator, draft, left, shapes)
 
     made = Program()
-    tensors = record(graph, made, shapes=shapes, fix=fix)
+    try:
+        tensors = record(graph, made, shapes=shapes, fix=fix)
+    except (TypeError, ValueError) as e:
+        raise errors.ValueError_(f"{name}: an operator of the program counts with fixed numbers of channels: {e}")
     feeds = getattr(graph, "feeds", None)
     made.feeds = list(feeds) if feeds else list(graph.inputs)
     made.fetches = [tensors[v]._value for v in structure.results]
@@ -199,6 +202,8 @@ def _resized(structure: Structure, operator: Operator, draft: Operator, left: Ca
         return _with_plain(draft, sections=tuple(left(v)[axis] for v in operator.outputs))
     elif name == "slice_get" and left(out) != list(out.trials[0]):
         return _smaller_slice(operator, draft, left)
+    elif name == "getitem" and left(out) != list(out.trials[0]):
+        return _smaller_index(operator, draft, left)
     return draft
 
 
@@ -215,6 +220,21 @@ def _smaller_slice(operator: Operator, draft: Operator, left: Callable) -> Opera
             starts[axis], lengths[axis] = starts[axis] * b // a, b // part
     draft = draft.replaced(inputs=(draft.inputs[0], starts))
     return _with_plain(draft, form=(tuple(lengths), steps, drop, new))
+
+
+def _smaller_index(operator: Operator, draft: Operator, left: Callable) -> Operator:
+    """The same for an index of a program with open lengths."""
+    form = list(_plain(operator.arguments()["form"]))
+    x = operator.inputs[0]
+    if any(not isinstance(entry, tuple) for entry in form[: x.ndim]):
+        return draft  # an operator that cannot be followed then
+    for axis, (a, b) in enumerate(zip(x.trials[0], left(x))):
+        if a != b and axis < len(form):
+            start, stop, step = slice(*form[axis]).indices(a)
+            if step == 1:
+                first = start * b // a
+                form[axis] = (first, first + left(operator.outputs[0])[axis], 1)
+    return _with_plain(draft, form=tuple(form))
 
 
 def _plain(x: Any) -> Any:

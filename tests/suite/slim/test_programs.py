@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _prunable import Random, prune_saved_and_compare
 
 import paddle
 import paddle.nn as nn
@@ -59,6 +60,25 @@ def test_pruned_program_equals_the_one_with_zeros():
     assert net.scope.find_var(net.b.weight.name).shape() == [4, 1, 3, 3]  # depthwise goes along
     assert net.scope.find_var(net.c.weight.name).shape() == [64, 5]  # so does the reshape before
     np.testing.assert_allclose(net.run(small, x, [net.logits.name])[0], masked, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "kind", ["slices", "branches", "reshape", "depthwise", "split", "moved", "squeeze_excite", "glu"]
+)
+def test_attributes_that_count_channels_follow(kind, tmp_path):
+    assert prune_saved_and_compare(Random([kind, "relu"]), [3, 3, 8, 8], str(tmp_path))
+
+
+def test_fixed_numbers_in_a_saved_reshape_follow(tmp_path):
+    class Net(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.linear = nn.Conv2D(1, 4, 3), nn.Linear(4 * 36, 2)
+
+        def forward(self, x):
+            return self.linear(paddle.unsqueeze(F.relu(self.conv(x)), 1).reshape([-1, 4 * 36]))
+
+    assert prune_saved_and_compare(Net(), [2, 1, 8, 8], str(tmp_path)) == 2  # a reshape follows
 
 
 def test_a_second_program_with_the_same_parameters_is_pruned_alone():
