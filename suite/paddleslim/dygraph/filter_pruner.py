@@ -196,7 +196,10 @@ class FilterPruner:
             raise errors.ValueError_(f"prune_vars: apply must be 'impretive', 'lazy' or None, got {apply!r}")
         if not isinstance(ratios, dict):
             raise errors.TypeError_(f"prune_vars: ratios must be a dict, got {errors.describe(ratios)}")
-        axis = int(axis[0] if isinstance(axis, (list, tuple)) else axis)
+        axis = axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis
+        if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
+            raise errors.TypeError_(f"prune_vars: axis must be an int, got {errors.describe(axis)}")
+        axis = int(axis)
         structure, units = self.structure, []
         decided: set[int] = set()
         for name, ratio in ratios.items():

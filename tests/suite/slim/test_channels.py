@@ -257,5 +257,7 @@ def test_what_is_no_network_or_shape_is_refused():
         L1NormFilterPruner("net", [1, 1, 8, 8])
     with pytest.raises(TypeError, match="inputs"):
         L1NormFilterPruner(plain_net(), "1x1x8x8")
+    with pytest.raises(TypeError, match="axis"):
+        L1NormFilterPruner(plain_net(), [1, 1, 8, 8]).prune_vars({}, "a")
     with pytest.raises(ValueError, match="prune_type"):
         L1NormFilterPruner(plain_net(), [1, 1, 8, 8], prune_type="all")
