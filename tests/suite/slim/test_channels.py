@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from _prunable import Piece, Random, outputs, prune_and_compare
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,8 @@ import paddle.nn.functional as F
 from paddle.vision import models
 from paddleslim.dygraph import FPGMFilterPruner, L1NormFilterPruner, L2NormFilterPruner
 from paddleslim.structure import of_layer
+
+from _prunable import Piece, Random, outputs, prune_and_compare
 
 LONG = pytest.mark.slow
 

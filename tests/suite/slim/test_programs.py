@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from _prunable import Random, prune_saved_and_compare
 
 import paddle
 import paddle.nn as nn
@@ -11,6 +10,8 @@ import paddle.static as static
 from paddleslim.dist import dkd, fsp, l2, merge, skd, soft_label
 from paddleslim.dist import loss as own_loss
 from paddleslim.prune import GMPUnstructuredPruner, Pruner, UnstructuredPruner, load_sensitivities, sensitivity
+
+from _prunable import Random, prune_saved_and_compare
 
 
 class Small:
