@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from ..engine import errors
 from ..nn.layer import Layer
@@ -45,7 +45,8 @@ def convert_model(model: Any, input_shape: Any = None, example_inputs: Any = Non
         ([5, 2], [3, 2])
     """
     if isinstance(model, Layer):
-        return to_torch(model, _example("convert_model", input_shape, example_inputs)[0])
+        args, kwargs = _example("convert_model", input_shape, example_inputs)
+        return to_torch(model, kwargs or args, dynamic_batch)
     torch = try_import("torch", "convert_model: models of PyTorch need the package torch")
     if not isinstance(model, torch.nn.Module):
         raise errors.TypeError_(
@@ -81,6 +82,41 @@ def _example(name: str, shape: Any, given: Any) -> tuple[tuple, dict]:
 
 
 @errors.clean
-def to_torch(model: Any, example_inputs: Any = None) -> NoReturn:
-    """A layer as a module of PyTorch. Not built: raises NotImplementedError."""
-    raise NotImplementedError("to_torch: turning a layer into a torch.nn.Module is not built")
+def to_torch(model: Any, example_inputs: Any = None, dynamic_batch: bool = True) -> Any:
+    """A layer as a module of PyTorch that trains, saves and loads there.
+
+    The layer is recorded in both modes; the module runs its operators on PyTorch's functions. Parameters keep the names of
+    the state_dict, weights that only `Linear` uses become [out, in], `_mean` and `_variance` are called `running_mean` and
+    `running_var` (and follow PyTorch's unbiased variance). Values are copied. Several results come as a tuple, in the order
+    of `paddle.jit.save`.
+
+    Args:
+        model: a `paddle.nn.Layer`.
+        example_inputs: a tensor, or a list or tuple of the positional arguments (tensors, ndarrays or InputSpecs).
+        dynamic_batch: leave the first axis open, in the inputs whose first axis is as long as that of the first one.
+
+    Raises:
+        NotImplementedError: operators have no translation; all are named.
+        TypeError: model is no Layer, or an example is no tensor.
+        ValueError: there are no example_inputs.
+        ImportError: PyTorch is missing.
+
+    Source: the operators of https://docs.pytorch.org/docs/stable/nn.functional.html.
+
+    Example:
+        >>> from paddle.torch_bridge import to_torch
+        >>> module = to_torch(paddle.nn.Linear(3, 2), paddle.ones([1, 3]))  # doctest: +SKIP
+        >>> module.weight.shape  # doctest: +SKIP
+        torch.Size([2, 3])
+    """
+    if not isinstance(model, Layer):
+        raise errors.TypeError_(f"to_torch: model must be a paddle.nn.Layer, got {type(model).__name__}")
+    try_import("torch", "to_torch: models of PyTorch need the package torch")
+    if example_inputs is None:
+        raise errors.ValueError_("to_torch: example_inputs is needed, a tensor or a list of tensors")
+    if isinstance(example_inputs, Mapping):
+        raise errors.NotImplemented_("to_torch: example_inputs as keyword arguments")
+    from .torch_module import convert_layer, specs_of
+
+    args = tuple(example_inputs) if isinstance(example_inputs, (list, tuple)) else (example_inputs,)
+    return convert_layer(model, specs_of(args, dynamic_batch))

@@ -322,11 +322,14 @@ def log_softmax(self, dim, dtype=None, half_to_float=False):
     return F.log_softmax(self if dtype is None else self.astype(dtype), dim)
 
 
-@aten("_to_copy", "to", "type_as")
-def to(self, dtype=None, other=None, **_):
-    if other is not None:
-        dtype = other.dtype
+@aten("_to_copy", "to")
+def to(self, dtype=None, copy=False):
     return self if dtype is None else self.astype(dtype)
+
+
+@aten("type_as", "to.other")
+def to_other(self, other, copy=False):
+    return self.astype(other.dtype)
 
 
 @aten("clone", "contiguous", "detach_copy", "alias", "lift_fresh_copy", "lift_fresh", "alias_copy")

@@ -288,6 +288,12 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     return F.local_response_norm(input, size, alpha, beta, k)
 
 
+@aten("_weight_norm")
+def weight_norm(v, g, dim=0):
+    axes = None if dim == -1 else [i for i in range(v.ndim) if i != dim % v.ndim]
+    return v * (g / P.sqrt(P.sum(P.square(v), axes, keepdim=dim != -1)))
+
+
 # ---- dropout, embeddings, attention ----
 
 

@@ -391,6 +391,16 @@ def eye(n, m=None, dtype=None):
     return P.eye(n, m, dtype or "float32")
 
 
+@aten("tril_indices")
+def tril_indices(row, col, offset=0, dtype=None):
+    return P.tril_indices(row, col, offset, dtype or "int64")
+
+
+@aten("triu_indices")
+def triu_indices(row, col, offset=0, dtype=None):
+    return P.triu_indices(row, col, offset, dtype or "int64")
+
+
 @aten("one_hot")
 def one_hot(self, num_classes=-1):
     return P.nn.functional.one_hot(self, num_classes).astype("int64")
