@@ -19,7 +19,7 @@ from .aten.table import VIEWS, WITH_MODULE
 from .package import pytree, torch
 from .steps import Input, Owner, Plan, Ref, Step
 
-__all__ = ["EXAMPLE_BATCH", "capture", "plan", "transposable"]
+__all__ = ["EXAMPLE_BATCH", "capture", "known_length", "plan", "transposable"]
 
 EXAMPLE_BATCH = 5  # an example of one row says that the batch is 1; this length is seldom another axis of a model
 
@@ -247,7 +247,7 @@ class Builder:
                 function = _cast(function, dtype)
         self.at[node] = self.emit(function, *args, **kwargs)
         if writes:
-            self.write(node.args[0], self.at[node])
+            self.write(node, self.at[node])
 
     def region(self, node: Any, name: str) -> None:
         """The body of `torch.no_grad()` or `torch.autocast`, in place."""
@@ -283,7 +283,9 @@ class Builder:
         """Make the views of a node again that were made before it was written."""
         for user in list(node.users):
             if user in self.at and _viewed(user) is node:
-                if user not in done:
+                if user not in done and _writes(user):
+                    self.at[user] = self.at[node]
+                elif user not in done:
                     function = operator.getitem if user.target is operator.getitem else function_of(user.target)[0]
                     args = [self.value(a) for a in user.args]
                     if user.target is operator.getitem:
@@ -296,6 +298,8 @@ class Builder:
 
     def back(self, node: Any, base: Ref, new: Any) -> Ref | None:
         """The base of a view with the value that was written into the view."""
+        if _writes(node):
+            return new
         args, kwargs = [self.value(a) for a in node.args[1:]], dict(node.kwargs)
         name = _title(node.target).split(".")[0]
         if name in ("select", "slice"):
@@ -326,10 +330,17 @@ def _is_floating(node: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype.is_floating_point
 
 
+def _writes(node: Any) -> bool:
+    """Whether a node writes into its first argument, which is also its result."""
+    return isinstance(node.target, torch._ops.OpOverload) and function_of(node.target)[2]
+
+
 def _viewed(node: Any) -> Any:
     """The node whose memory a node shows."""
     if node.op != "call_function":
         return None
+    if _writes(node):
+        return node.args[0]
     if node.target is operator.getitem:
         source = node.args[0]
         shows = isinstance(source, torch.fx.Node) and _title(source.target).split(".")[0] in VIEWS
@@ -396,11 +407,16 @@ def plan(program: Any, transposed: set[str], names: list[str]) -> tuple[Plan, li
     return made, list(builder.missing)
 
 
+def known_length(n: Any) -> int | None:
+    """A length as a number, None where it is open."""
+    return n if isinstance(n, int) else n.node.maybe_as_int()
+
+
 def _input(builder: Builder, spec: Any, node: Any) -> Input:
     name = getattr(spec.arg, "name", "")
     value = None if node is None else node.meta.get("val")
     if isinstance(value, torch.Tensor):
-        shape = tuple(n if isinstance(n, int) else None for n in value.shape)
+        shape = tuple(known_length(n) for n in value.shape)
         return Input(name, builder.new().slot, shape, _type_name(value.dtype))
     return Input(name, None, value=getattr(spec.arg, "value", value))
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..engine import errors
 from ..engine.parameter import as_parameter
 from ..engine.tensor import Tensor, _make
-from .capture import EXAMPLE_BATCH, capture, plan, transposable
+from .capture import EXAMPLE_BATCH, capture, known_length, plan, transposable
 from .layer import ConvertedLayer
 from .package import pytree, torch
 
@@ -129,7 +129,7 @@ def _is_open(program: Any) -> bool:
     names = set(program.graph_signature.user_inputs)
     values = [n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder" and n.name in names]
     tensors = [v for v in values if isinstance(v, torch.Tensor) and v.ndim]
-    return not tensors or not isinstance(tensors[0].shape[0], int)
+    return not tensors or known_length(tensors[0].shape[0]) is None
 
 
 def _positional(model: torch.nn.Module, args: tuple) -> list[str]:

@@ -250,7 +250,7 @@ def _cumsum(x, axis, dtype=None):
 
 @ours("topk")
 def _topk(x, k, axis, largest):
-    return tuple(torch.topk(x, k, axis, largest))
+    return tuple(torch.topk(x, k, -1 if axis is None else axis, largest))
 
 
 @ours("sort")
@@ -423,7 +423,7 @@ def _getitem(x, arrays, form):
             items.append(next(given) if entry == "array" else None)
             axis += entry == "array"
             continue
-        if isinstance(entry, tuple):
+        if isinstance(entry, (list, tuple)):
             start, stop, step = entry
             step = 1 if step is None else step
             stop = None if isinstance(stop, int) and stop >= 2**31 - 1 else stop

@@ -400,3 +400,38 @@ def shift_right(self, other):
 @aten("bucketize")
 def bucketize(self, boundaries, out_int32=False, right=False):
     return P.bucketize(self, boundaries, out_int32=out_int32, right=right)
+
+
+@aten("fft_fftn", "fft_fft2")
+def fftn(self, s=None, dim=None, norm=None):
+    return P.fft.fftn(self, s, dim, norm or "backward")
+
+
+@aten("fft_ifftn", "fft_ifft2")
+def ifftn(self, s=None, dim=None, norm=None):
+    return P.fft.ifftn(self, s, dim, norm or "backward")
+
+
+@aten("fft_rfft2", "fft_rfftn")
+def rfftn(self, s=None, dim=None, norm=None):
+    return P.fft.rfftn(self, s, dim, norm or "backward")
+
+
+@aten("fft_irfft2", "fft_irfftn")
+def irfftn(self, s=None, dim=None, norm=None):
+    return P.fft.irfftn(self, s, dim, norm or "backward")
+
+
+@aten("fft_fft")
+def fft(self, n=None, dim=-1, norm=None):
+    return P.fft.fft(self, n, dim, norm or "backward")
+
+
+@aten("fft_rfft")
+def rfft(self, n=None, dim=-1, norm=None):
+    return P.fft.rfft(self, n, dim, norm or "backward")
+
+
+@aten("fft_irfft")
+def irfft(self, n=None, dim=-1, norm=None):
+    return P.fft.irfft(self, n, dim, norm or "backward")

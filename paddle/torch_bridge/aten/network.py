@@ -467,6 +467,12 @@ def smooth_l1_loss(self, target, reduction=1, beta=1.0):
     return _reduced(P.where(gap < beta, gap * gap * 0.5 / beta, gap - 0.5 * beta) if beta else gap, reduction)
 
 
+@aten("huber_loss")
+def huber_loss(self, target, reduction=1, delta=1.0):
+    gap = P.abs(self - target)
+    return _reduced(P.where(gap < delta, gap * gap * 0.5, delta * (gap - 0.5 * delta)), reduction)
+
+
 @aten("binary_cross_entropy_with_logits")
 def bce_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
     return F.binary_cross_entropy_with_logits(self, target, weight, _REDUCTIONS[reduction], pos_weight)

@@ -172,6 +172,11 @@ def cumprod(self, dim, dtype=None):
     return P.cumprod(_typed(self, dtype), dim)
 
 
+@aten("diff")
+def diff(self, n=1, dim=-1, prepend=None, append=None):
+    return P.diff(self, n, dim, prepend, append)
+
+
 @aten("topk")
 def topk(self, k, dim=-1, largest=True, sorted=True):
     return P.topk(self, k, dim, largest, sorted)

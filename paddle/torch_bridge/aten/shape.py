@@ -89,6 +89,16 @@ def expand_as(self, other):
     return P.expand(self, other.shape)
 
 
+@aten("broadcast_tensors")
+def broadcast_tensors(tensors):
+    return tuple(P.broadcast_tensors(list(tensors)))
+
+
+@aten("broadcast_to")
+def broadcast_to(self, size):
+    return expand(self, size)
+
+
 @aten("repeat")
 def repeat(self, repeats):
     return P.tile(self, list(repeats))
