@@ -170,7 +170,7 @@ class Builder:
         self.size = 0
         self.steps: list[Step] = []
         self.at: dict[Any, Any] = {}  # nodes: Refs, or nested lists of them
-        self.missing: dict[str, None] = {}
+        self.missing: dict[str, Any] = {}  # with the target where it is an operator
         self.kept: set[int] = set()  # places of weights that lie transposed
         self.views: dict[Any, list] = {}
 
@@ -219,7 +219,7 @@ class Builder:
             return
         function, title, writes = function_of(node.target)
         if function is None:
-            self.missing[title] = None
+            self.missing[title] = node.target
             self.at[node] = self.new()
             return
         args = [self.value(a) for a in node.args]
@@ -367,7 +367,21 @@ def _path(node: Any) -> str:
 
 
 def plan(program: Any, transposed: set[str], names: list[str]) -> tuple[Plan, list[str]]:
-    """The plan of an exported program and the operators that are missing for it."""
+    """The plan of an exported program and the operators that are missing for it, after PyTorch's decompositions of them."""
+    made, missing = _plan(program, transposed, names)
+    targets = [t for t in missing.values() if isinstance(t, torch._ops.OpOverload)]
+    table = torch._decomp.get_decompositions(targets) if targets else {}
+    if len(table) < len(missing):  # some have none
+        return made, list(missing)
+    if table:
+        try:
+            made, missing = _plan(program.run_decompositions(table), transposed, names)
+        except Exception:  # a decomposition that does not know the arguments: the operators stay missing
+            return made, list(missing)
+    return made, list(missing)
+
+
+def _plan(program: Any, transposed: set[str], names: list[str]) -> tuple[Plan, dict[str, Any]]:
     signature = program.graph_signature
     builder = Builder(program, transposed)
     states: dict[str, int] = {}
@@ -404,7 +418,7 @@ def plan(program: Any, transposed: set[str], names: list[str]) -> tuple[Plan, li
     arguments = nested(pytree.tree_unflatten(list(range(len(flat))), program.call_spec.in_spec))
     steps = _needed(builder.steps, [*_refs(results), *changed.values()])
     made = Plan(builder.size, names, flat, arguments, states, constants, steps, results, changed)
-    return made, list(builder.missing)
+    return made, builder.missing
 
 
 def known_length(n: Any) -> int | None:

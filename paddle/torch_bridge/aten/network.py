@@ -240,6 +240,24 @@ def batch_norm(
     return out
 
 
+@aten("_native_batch_norm_legit_no_training")
+def batch_norm_frozen(input, weight, bias, running_mean, running_var, momentum, eps):
+    return F.batch_norm(input, running_mean, running_var, weight, bias, False, 1 - momentum, eps), None, None
+
+
+@aten("_native_batch_norm_legit_functional", module=True)
+def batch_norm_functional(
+    input, weight, bias, running_mean, running_var, training=False, momentum=0.1, eps=1e-5, module=None
+):
+    """(result, two that nobody reads, the new running statistics): the form that decompositions leave."""
+    if not training or not (module is None or module.training):
+        out = F.batch_norm(input, running_mean, running_var, weight, bias, False, 1 - momentum, eps)
+        return out, None, None, running_mean, running_var
+    with set_mode(grad=False):
+        mean, var = running_mean * 1.0, running_var * 1.0
+    return batch_norm(input, weight, bias, mean, var, True, momentum, eps), None, None, mean, var
+
+
 @aten("layer_norm")
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
     if eps > 0.001:
