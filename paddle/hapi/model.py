@@ -17,6 +17,7 @@ from ..engine.tensor import Tensor
 from ..io import DataLoader, Dataset, DistributedBatchSampler, IterableDataset
 from ..metric import Metric
 from ..nn.layer import Layer
+from ..nn.training_mode import in_mode
 from ..utils import storage
 from .amp_settings import AmpSettings
 from .callbacks import CallbackList, EarlyStopping, config_callbacks
@@ -507,7 +508,7 @@ class Model:
                 "Model.save: Saving inference model needs 'inputs' or running before saving. Please specify 'inputs' in "
                 "Model initialization or input training data and perform a training for shape derivation."
             )
-        with _evaluating(self.network):
+        with in_mode(self.network, False):
             jit.save(self.network, path, input_spec=list(specs))
 
     def load(self, path: str, skip_mismatch: bool = False, reset_optimizer: bool = False) -> None:
@@ -632,15 +633,3 @@ def _taken(forward: Callable, given: int, mode: str) -> int:
     if mode == "predict" or given > len(positional):
         return min(given, len(positional))
     return min(given, len([p for p in positional if p.default is kinds.empty]))
-
-
-@contextlib.contextmanager
-def _evaluating(network: Layer) -> Iterator[None]:
-    """Every layer in evaluation mode, and back to what it was."""
-    before = [(layer, layer.training) for layer in network.sublayers(include_self=True)]
-    network.eval()
-    try:
-        yield
-    finally:
-        for layer, training in before:
-            layer.training = training

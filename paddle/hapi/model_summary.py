@@ -14,6 +14,7 @@ from ..engine.modes import no_grad
 from ..engine.tensor import Tensor
 from ..nn.container import Sequential
 from ..nn.layer import Layer
+from ..nn.training_mode import in_mode
 
 
 @dataclass
@@ -99,17 +100,13 @@ def _example(size: Any, dtype: Any, who: str) -> Tensor:
 def run_watched(net: Layer, given: list, watch: Any) -> None:
     """A forward pass in evaluation mode without gradients; `watch(layer, inputs, output)` sees each layer's call."""
     layers = net.sublayers(include_self=True)
-    modes = [(layer, layer.training) for layer in layers]
     hooks = [layer.register_forward_post_hook(watch) for layer in layers]
     try:
-        net.eval()
-        with no_grad():
+        with in_mode(net, False), no_grad():
             net(*given)
     finally:
         for hook in hooks:
             hook.remove()
-        for layer, training in modes:
-            layer.training = training
 
 
 def own_parameters(layer: Layer) -> list[Tensor]:

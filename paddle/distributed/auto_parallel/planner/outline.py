@@ -21,6 +21,7 @@ from ....ir.program import Graph
 from ....ir.record import Recorder
 from ....ir.run import Environment, execute
 from ....nn.layer import Layer
+from ....nn.training_mode import in_mode
 from ..repeated import Schedule, Template, find_blocks, run_blocks
 from .points import Product, assign_roles, share_cut
 
@@ -67,13 +68,8 @@ class Outline:
 
     def __init__(self, model: Layer, inputs: list, labels: list, loss: Callable | None):
         self.model = model
-        modes_before = [(x, x.training) for x in model.sublayers(include_self=True)]
-        try:
-            model.eval()  # nothing random
+        with in_mode(model, False):  # nothing random
             self._record(model, inputs, labels, loss)
-        finally:
-            for layer, training in modes_before:
-                layer.training = training
 
     def _record(self, model: Layer, inputs: list, labels: list, loss: Callable | None) -> None:
         self.container, self.blocks = find_blocks(model)
