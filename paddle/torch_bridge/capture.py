@@ -59,18 +59,11 @@ def transposable(programs: Iterable[Any]) -> set[str]:
     for program in programs:
         names = program.graph_signature.inputs_to_parameters
         for node in program.graph.nodes:
-            if node.op == "placeholder" and node.name in names:
-                value = node.meta["val"]
-                fits = value.ndim == 2 and all(_is_weight(user, node) for user in node.users)
+            if node.op == "placeholder" and node.name in names and node.users:
+                fits = node.meta["val"].ndim == 2 and all(_is_weight(user, node) for user in node.users)
                 target = names[node.name]
-                found[target] = found.get(target, True) and fits if node.users else found.get(target, True)
-    used = {
-        program.graph_signature.inputs_to_parameters[n.name]
-        for program in programs
-        for n in program.graph.nodes
-        if n.op == "placeholder" and n.name in program.graph_signature.inputs_to_parameters and n.users
-    }
-    return {name for name, fits in found.items() if fits and name in used}
+                found[target] = found.get(target, True) and fits
+    return {name for name, fits in found.items() if fits}
 
 
 def _is_weight(user: Any, node: Any) -> bool:

@@ -17,25 +17,16 @@ from ..engine.tensor import Tensor, _make
 from .capture import EXAMPLE_BATCH, capture, known_length, plan, transposable
 from .layer import ConvertedLayer
 from .package import pytree, torch
+from .tensors import array_of, torch_tensor
 
-__all__ = ["convert_module", "to_array", "to_torch_tensor"]
-
-
-def to_array(x: torch.Tensor) -> Any:
-    """A copy of a tensor of PyTorch as an array of ours."""
-    x = x.detach().cpu()
-    if x.dtype == torch.bfloat16:
-        return jnp.asarray(x.float().numpy()).astype(jnp.bfloat16)
-    return jnp.array(np.array(x.resolve_conj().resolve_neg().numpy()))
+__all__ = ["convert_module", "to_torch_tensor"]
 
 
 def to_torch_tensor(x: Any) -> Any:
     """A tensor of ours or an ndarray as a tensor of PyTorch; anything else stays."""
     if isinstance(x, Tensor):
-        if x.dtype.name == "bfloat16":
-            return torch.from_numpy(np.array(x.astype("float32").numpy())).bfloat16()
-        x = x.numpy()
-    return torch.from_numpy(np.array(x)) if isinstance(x, (np.ndarray, np.generic)) else x
+        return torch_tensor(np.asarray(x._value))
+    return torch_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x
 
 
 @contextmanager
@@ -89,7 +80,7 @@ def convert_module(model: torch.nn.Module, args: tuple, kwargs: dict, dynamic_ba
     _fill(layer, model, groups, transposed)
     for made in plans.values():
         for name, value in made.constants.items():
-            layer.place(name, _make(to_array(value)), "buffer", persistable=False)
+            layer.place(name, _make(jnp.array(array_of(value))), "buffer", persistable=False)
     for path, module in model.named_modules():
         layer.inner(path).training = module.training
     return layer
@@ -147,8 +138,8 @@ def _fill(layer: ConvertedLayer, model: torch.nn.Module, groups: dict, transpose
     made: dict[int, Tensor] = {}
     for name, p in model.named_parameters(remove_duplicate=False):
         if id(p) not in made:
-            array = to_array(p)
-            array = jnp.array(array.T) if name in transposed else array
+            array = array_of(p)
+            array = jnp.array(array.T if name in transposed else array)
             made[id(p)] = as_parameter(_make(array), trainable=p.requires_grad)
         layer.place(name, made[id(p)], "parameter")
     volatile = {
@@ -156,5 +147,5 @@ def _fill(layer: ConvertedLayer, model: torch.nn.Module, groups: dict, transpose
     }
     for name, b in model.named_buffers(remove_duplicate=False):
         if id(b) not in made:
-            made[id(b)] = _make(to_array(b))
+            made[id(b)] = _make(jnp.array(array_of(b)))
         layer.place(name, made[id(b)], "buffer", persistable=name not in volatile)

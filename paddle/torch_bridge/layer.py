@@ -8,7 +8,7 @@ from ..engine import errors
 from ..engine.modes import set_mode
 from ..engine.tensor import Tensor
 from ..nn.layer import Layer
-from .steps import Owner, Ref
+from .steps import Owner, filled
 
 __all__ = ["ConvertedLayer"]
 
@@ -85,14 +85,14 @@ class ConvertedLayer(Layer):
             values[slot] = self._state(name)
         for step in plan.steps:
             values[step.out] = step.function(
-                *[_filled(a, values) for a in step.args], **{k: _filled(v, values) for k, v in step.kwargs.items()}
+                *[filled(a, values) for a in step.args], **{k: filled(v, values) for k, v in step.kwargs.items()}
             )
             for slot in step.drop:
                 values[slot] = None
         for name, slot in plan.updates.items():
             with set_mode(grad=False):
                 self._state(name)._rebind(values[slot].detach())
-        return _filled(plan.results, values)
+        return filled(plan.results, values)
 
     def _flat(self, plan: Any, args: tuple, kwargs: dict) -> list:
         """The arguments in the order of the plan's inputs."""
@@ -175,18 +175,4 @@ def _fitting(who: str, spec: Any, x: Any) -> Tensor:
         if "int" in name and "int" in spec.dtype:
             return x.astype(spec.dtype)
         raise errors.ValueError_(f"{who}: the argument {spec.name!r} must be {spec.dtype}, got {name}")
-    return x
-
-
-def _filled(x: Any, values: list) -> Any:
-    """A structure with values in the place of Refs."""
-    kind = type(x)
-    if kind is Ref:
-        return values[x.slot]
-    if kind is list or kind is tuple:
-        return kind([_filled(y, values) for y in x])
-    if kind is dict:
-        return {k: _filled(y, values) for k, y in x.items()}
-    if kind is slice:
-        return slice(_filled(x.start, values), _filled(x.stop, values), _filled(x.step, values))
     return x

@@ -6,14 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Input", "Owner", "Plan", "Ref", "Step"]
+__all__ = ["Input", "Late", "Owner", "Plan", "Ref", "Step", "filled"]
+
+
+class Late:
+    """Something of an argument that the values of a run decide."""
+
+    __slots__ = ()
+
+    def of(self, values: list) -> Any:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Ref:
+class Ref(Late):
     """A value: its place in the list of values of a run."""
 
     slot: int
+
+    def of(self, values: list) -> Any:
+        return values[self.slot]
 
 
 @dataclass(frozen=True)
@@ -70,3 +82,17 @@ class Plan:
     steps: list[Step]
     results: Any
     updates: dict[str, int]
+
+
+def filled(x: Any, values: list) -> Any:
+    """A structure with what a run has in the place of Refs and their like."""
+    if isinstance(x, Late):
+        return x.of(values)
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return kind([filled(y, values) for y in x])
+    if kind is dict:
+        return {k: filled(y, values) for k, y in x.items()}
+    if kind is slice:
+        return slice(filled(x.start, values), filled(x.stop, values), filled(x.step, values))
+    return x

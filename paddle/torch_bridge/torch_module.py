@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -17,11 +16,13 @@ from ..ir.passes import apply
 from ..ir.program import Operator
 from ..jit.saving import program_of
 from ..nn.layer import Layer
+from ..nn.training_mode import in_mode
 from ..static.input_spec import InputSpec
 from .package import torch
-from .steps import Ref, Step
+from .steps import Late, Ref, Step, filled
+from .tensors import torch_tensor
 from .torch_functions import FUNCTIONS, linear_transposed
-from .weights import _STATISTICS
+from .weights import STATISTICS
 
 __all__ = ["convert_layer", "specs_of"]
 
@@ -110,7 +111,7 @@ class Program:
         return x
 
 
-class Length:
+class Length(Late):
     """A length that the shapes of a call decide."""
 
     def __init__(self, dim: Dim, slots: dict[Value, int]):
@@ -120,7 +121,7 @@ class Length:
         return self.dim.evaluate(lambda v: values[self.slots[v]].shape)
 
 
-class Number:
+class Number(Late):
     """The elements of a small tensor of integers, as numbers."""
 
     def __init__(self, ref: Ref):
@@ -134,35 +135,11 @@ def _item(x: Any, i: int) -> Any:
     return x[i]
 
 
-def _filled(x: Any, values: list) -> Any:
-    if isinstance(x, Ref):
-        return values[x.slot]
-    if isinstance(x, (Length, Number)):
-        return x.of(values)
-    if type(x) is list:
-        return [_filled(y, values) for y in x]
-    if type(x) is slice:
-        return slice(_filled(x.start, values), _filled(x.stop, values), _filled(x.step, values))
-    return x
-
-
-@contextmanager
-def mode_of(layer: Layer, training: bool) -> Iterator[None]:
-    """The layer in one mode; afterwards each of its sublayers is as it was."""
-    before = [(s, s.training) for s in layer.sublayers(include_self=True)]
-    layer.train() if training else layer.eval()
-    try:
-        yield
-    finally:
-        for sub, was in before:
-            sub.training = was
-
-
 def convert_layer(layer: Layer, specs: list) -> Any:
     """See `to_torch`; `specs` are the InputSpecs of the positional arguments."""
     programs = {}
     for training in (False, True):
-        with mode_of(layer, training):
+        with in_mode(layer, training):
             programs[training] = Program(*program_of("to_torch", layer, specs))
     missing = dict.fromkeys(m for p in programs.values() for m in p.missing())
     if missing:
@@ -173,7 +150,7 @@ def convert_layer(layer: Layer, specs: list) -> Any:
     for path, sub in layer.named_sublayers(include_self=True, remove_duplicate=False):
         for leaf, value in [*sub._parameters.items(), *sub._buffers.items()]:
             if value is not None:
-                leaf = _STATISTICS.get(leaf, leaf)
+                leaf = STATISTICS.get(leaf, leaf)
                 names.setdefault(id(value), []).append(f"{path}.{leaf}" if path else leaf)
     transposed = _transposable(programs.values(), {i for i, n in names.items() if len(n) == 1})
     owners: dict[bool, dict[str, Any]] = {}
@@ -200,12 +177,6 @@ def _transposable(programs: Any, alone: set[int]) -> set[int]:
     return {i for i, fits in good.items() if fits}
 
 
-def _torch_tensor(array: np.ndarray) -> Any:
-    if array.dtype.name == "bfloat16":
-        return torch.from_numpy(np.array(array.astype(np.float32))).bfloat16()
-    return torch.from_numpy(np.array(array, order="C"))
-
-
 def _module(layer: Layer, programs: dict, names: dict, transposed: set[int], owners: dict) -> Any:
     kind = _converted_module()
     module = kind(type(layer).__name__)
@@ -216,11 +187,11 @@ def _module(layer: Layer, programs: dict, names: dict, transposed: set[int], own
         for leaf, value in [*sub._parameters.items(), *sub._buffers.items()]:
             if value is None:
                 continue
-            leaf_name = _STATISTICS.get(leaf, leaf)
-            trained = leaf in sub._parameters and leaf not in _STATISTICS
+            leaf_name = STATISTICS.get(leaf, leaf)
+            trained = leaf in sub._parameters and leaf not in STATISTICS
             if id(value) not in held:
                 array = np.asarray(value._value)
-                tensor = _torch_tensor(array.T if id(value) in transposed else array)
+                tensor = torch_tensor(array.T if id(value) in transposed else array)
                 if trained:
                     floating = tensor.is_floating_point() or tensor.is_complex()
                     tensor = torch.nn.Parameter(tensor, requires_grad=floating and not value.stop_gradient)
@@ -238,14 +209,14 @@ def _module(layer: Layer, programs: dict, names: dict, transposed: set[int], own
         for name, slot in program.states.items():
             tensor = owners[training][name]
             if id(tensor) not in homes:  # a tensor from outside the layer
-                held[id(tensor)] = _torch_tensor(np.asarray(tensor._value))
+                held[id(tensor)] = torch_tensor(np.asarray(tensor._value))
                 homes[id(tensor)] = fresh = f"outside_{len(homes)}"
                 module.register_buffer(fresh, held[id(tensor)], persistent=False)
             places[slot] = homes[id(tensor)]
         constants = {}
         for slot, array in program.constants:
             fresh = f"constant_{'train' if training else 'eval'}_{slot}"
-            module.register_buffer(fresh, _torch_tensor(array), persistent=False)
+            module.register_buffer(fresh, torch_tensor(array), persistent=False)
             constants[slot] = fresh
         updates = {homes[id(owners[training][n])]: slot for n, slot in program.updates.items()}
         module._programs[training] = {
@@ -302,7 +273,7 @@ def _converted_module() -> Any:
             for slot, name in program["states"].items():
                 values[slot] = self._tensor(name)
             for step in program["steps"]:
-                values[step.out] = step.function(*[_filled(a, values) for a in step.args])
+                values[step.out] = step.function(*[filled(a, values) for a in step.args])
             for name, slot in program["updates"].items():
                 with torch.no_grad():
                     self._tensor(name).copy_(values[slot])

@@ -13,8 +13,9 @@ from ..engine import errors
 from ..engine.tensor import Tensor
 from ..framework.io import load
 from ..nn import Layer, Linear
+from .tensors import array_of
 
-_STATISTICS = {"_mean": "running_mean", "_variance": "running_var"}  # our name: PyTorch's
+STATISTICS = {"_mean": "running_mean", "_variance": "running_var"}  # our name: PyTorch's
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,7 @@ def _array(name: str, value: Any) -> np.ndarray:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufcV" and value.dtype.names is None:
         return value
     if type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach"):
-        value = value.detach().cpu()
-        if str(value.dtype) == "torch.bfloat16":
-            value = value.float()  # NumPy has no bfloat16; float32 holds every value of it
-        return value.numpy()
+        return array_of(value)
     raise errors.TypeError_(f"load_torch_state_dict: entry {name!r} must be a tensor, got {type(value).__name__}")
 
 
@@ -127,7 +125,7 @@ def load_torch_state_dict(layer: Layer, state_dict: Any, strict: bool = True) ->
     wrong = []
     for name, target in layer.state_dict().items():
         head, dot, last = name.rpartition(".")
-        theirs = head + dot + _STATISTICS.get(last, last)
+        theirs = head + dot + STATISTICS.get(last, last)
         source = theirs if theirs in given else name
         if source not in given:
             report.missing.append(name)

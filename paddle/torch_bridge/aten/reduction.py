@@ -100,13 +100,9 @@ def all_(self, dim=None, keepdim=False):
 
 
 def _correction(unbiased: Any, correction: Any) -> float:
-    return (
-        (1 if unbiased else 0)
-        if correction is None and unbiased is not None
-        else 1
-        if correction is None
-        else correction
-    )
+    if correction is not None:
+        return correction
+    return 1 if unbiased is None or unbiased else 0
 
 
 def _variance(self: Tensor, dim: Any, correction: float, keepdim: bool) -> Tensor:
