@@ -17,6 +17,20 @@ def checked_block(block: Any, function: str) -> tuple[int, int]:
     return block[0], block[1]
 
 
+def check_settings(function: str, mode: str, ratio: float, prune_params_type: str | None, local_sparsity: bool) -> None:
+    """What the pruners of layers and of programs take. ValueError for anything else."""
+    if mode not in ("ratio", "threshold"):
+        raise errors.ValueError_(f"{function}: mode must be 'ratio' or 'threshold', got {mode!r}")
+    if prune_params_type not in (None, "conv1x1_only"):
+        raise errors.ValueError_(
+            f"{function}: prune_params_type must be None or 'conv1x1_only', got {prune_params_type!r}"
+        )
+    if local_sparsity and mode == "threshold":
+        raise errors.ValueError_(f"{function}: local_sparsity needs mode='ratio'")
+    if not 0 <= ratio < 1:
+        raise errors.ValueError_(f"{function}: ratio must lie in [0, 1), got {ratio!r}")
+
+
 def magnitudes(array: np.ndarray, block: tuple[int, int] = (1, 1)) -> np.ndarray:
     """|array|, or for blocks of rows and columns (of the array seen as a matrix) the mean of each block in its place."""
     found = np.abs(np.asarray(array, np.float32))

@@ -13,7 +13,7 @@ from paddle.engine.modes import modes
 from paddle.engine.tensor import Tensor
 from paddle.nn.layer import Layer
 
-from ..masks import Schedule, checked_block, is_pointwise, masks_of, threshold_of, zeros_share
+from ..masks import Schedule, check_settings, checked_block, is_pointwise, masks_of, threshold_of, zeros_share
 
 NORMS = (
     nn.BatchNorm, nn.BatchNorm1D, nn.BatchNorm2D, nn.BatchNorm3D, nn.GroupNorm, nn.LayerNorm, nn.SpectralNorm,
@@ -61,16 +61,7 @@ class UnstructuredPruner:
         name = type(self).__name__
         if not isinstance(model, Layer):
             raise errors.TypeError_(f"{name}: model must be a Layer, got {errors.describe(model)}")
-        if mode not in ("ratio", "threshold"):
-            raise errors.ValueError_(f"{name}: mode must be 'ratio' or 'threshold', got {mode!r}")
-        if prune_params_type not in (None, "conv1x1_only"):
-            raise errors.ValueError_(
-                f"{name}: prune_params_type must be None or 'conv1x1_only', got {prune_params_type!r}"
-            )
-        if local_sparsity and mode == "threshold":
-            raise errors.ValueError_(f"{name}: local_sparsity needs mode='ratio'")
-        if not 0 <= ratio < 1:
-            raise errors.ValueError_(f"{name}: ratio must lie in [0, 1), got {ratio!r}")
+        check_settings(name, mode, ratio, prune_params_type, local_sparsity)
         self.model, self.mode, self.threshold, self.ratio = model, mode, threshold, ratio
         self.local_sparsity, self.sparse_block = local_sparsity, checked_block(sparse_block, name)
         skip = skip_params_func(model) if skip_params_func is not None else self._skipped(model, prune_params_type)

@@ -10,7 +10,7 @@ import numpy as np
 from paddle.engine import errors
 from paddle.static import Program, global_scope
 
-from ..masks import Schedule, checked_block, is_pointwise, masks_of, threshold_of, zeros_share
+from ..masks import Schedule, check_settings, checked_block, is_pointwise, masks_of, threshold_of, zeros_share
 
 _NORMS = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm")
 
@@ -56,16 +56,7 @@ class UnstructuredPruner:
         name = type(self).__name__
         if not isinstance(program, Program):
             raise errors.TypeError_(f"{name}: program must be a Program, got {errors.describe(program)}")
-        if mode not in ("ratio", "threshold"):
-            raise errors.ValueError_(f"{name}: mode must be 'ratio' or 'threshold', got {mode!r}")
-        if prune_params_type not in (None, "conv1x1_only"):
-            raise errors.ValueError_(
-                f"{name}: prune_params_type must be None or 'conv1x1_only', got {prune_params_type!r}"
-            )
-        if local_sparsity and mode == "threshold":
-            raise errors.ValueError_(f"{name}: local_sparsity needs mode='ratio'")
-        if not 0 <= ratio < 1:
-            raise errors.ValueError_(f"{name}: ratio must lie in [0, 1), got {ratio!r}")
+        check_settings(name, mode, ratio, prune_params_type, local_sparsity)
         self.program, self.mode, self.ratio, self.threshold = program, mode, ratio, threshold
         self.scope, self.local_sparsity = scope or global_scope(), local_sparsity
         self.sparse_block = checked_block(sparse_block, name)
