@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,10 @@ def _check_grad(f, arrays, order, rtol, atol):
 def sampled(names):
     """Parameters of a test, of which only each third is tried without `-m slow`."""
     return [name if i % 3 == 0 else pytest.param(name, marks=pytest.mark.slow) for i, name in enumerate(names)]
+
+
+def failures_of(example: doctest.DocTest, flags: int = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE) -> str:
+    """What is wrong with an example of the documentation; "" when it prints what it says."""
+    lines: list[str] = []
+    doctest.DocTestRunner(optionflags=flags).run(example, out=lines.append)
+    return "".join(lines)

@@ -8,6 +8,8 @@ import pytest
 
 import paddle
 
+from _check import failures_of
+
 MODULES = sorted(n for n in sys.modules if n == "paddle" or n.startswith("paddle."))
 
 
@@ -40,8 +42,7 @@ def examples():
 @pytest.mark.parametrize("example", list(examples()))
 def test_example(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lines = []
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(example, out=lines.append)
+    wrong = failures_of(example)
     if paddle.distributed.is_initialized():
         paddle.distributed.destroy_process_group()
-    assert not lines, "".join(lines)
+    assert wrong == ""

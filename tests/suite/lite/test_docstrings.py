@@ -8,6 +8,8 @@ import pytest
 
 import paddlelite
 
+from _check import failures_of
+
 MODULES = [f"paddlelite.{m.name}" for m in pkgutil.iter_modules(paddlelite.__path__)]
 
 
@@ -21,9 +23,7 @@ def examples():
 @pytest.mark.parametrize("example", list(examples()))
 def test_example(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lines = []
-    doctest.DocTestRunner().run(example, out=lines.append)
-    assert not lines, "".join(lines)
+    assert failures_of(example, 0) == ""
 
 
 def test_public_names_are_documented_and_files_short():

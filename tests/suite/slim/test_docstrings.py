@@ -10,6 +10,8 @@ import pytest
 import paddle
 import paddleslim
 
+from _check import failures_of
+
 MODULES = sorted(m.name for m in pkgutil.walk_packages(paddleslim.__path__, "paddleslim."))
 
 
@@ -27,6 +29,4 @@ def examples():
 @pytest.mark.parametrize("example", list(examples()))
 def test_example(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lines = []
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(example, out=lines.append)
-    assert not lines, "".join(lines)
+    assert failures_of(example) == ""
